@@ -1,0 +1,76 @@
+/**
+ * Owns: every reason that a user can see, once: event reasons, waiting and terminated reasons,
+ * condition types and reasons, and the labels and annotations that the kubelet puts on things.
+ */
+export const EventReason = {
+  BackOff: 'BackOff',
+  Created: 'Created',
+  DeadlineExceeded: 'DeadlineExceeded',
+  DNSConfigForming: 'DNSConfigForming',
+  ErrImageNeverPull: 'ErrImageNeverPull',
+  ExceededGracePeriod: 'ExceededGracePeriod',
+  Failed: 'Failed',
+  FailedCreatePodContainer: 'FailedCreatePodContainer',
+  FailedCreatePodSandBox: 'FailedCreatePodSandBox',
+  FailedKillPod: 'FailedKillPod',
+  FailedMount: 'FailedMount',
+  FailedPodSandBoxStatus: 'FailedPodSandBoxStatus',
+  FailedPostStartHook: 'FailedPostStartHook',
+  FailedPreStopHook: 'FailedPreStopHook',
+  FailedSync: 'FailedSync',
+  FailedValidation: 'FailedValidation',
+  InspectFailed: 'InspectFailed',
+  Killing: 'Killing',
+  MissingClusterDNS: 'MissingClusterDNS',
+  NetworkNotReady: 'NetworkNotReady',
+  Pulled: 'Pulled',
+  Pulling: 'Pulling',
+  SandboxChanged: 'SandboxChanged',
+  Started: 'Started',
+  Starting: 'Starting',
+  /** islet's own: what the manifest directory made of a file. */
+  ManifestRejected: 'ManifestRejected',
+  /** islet's own: a field of the manifest that is unknown or cannot be honoured. */
+  ManifestWarning: 'ManifestWarning',
+} as const;
+export type EventReason = (typeof EventReason)[keyof typeof EventReason];
+
+export const WaitingReason = {
+  ContainerCreating: 'ContainerCreating',
+  PodInitializing: 'PodInitializing',
+  CrashLoopBackOff: 'CrashLoopBackOff',
+  CreateContainerConfigError: 'CreateContainerConfigError',
+  CreateContainerError: 'CreateContainerError',
+  RunContainerError: 'RunContainerError',
+  PostStartHookError: 'PostStartHookError',
+  ErrImagePull: 'ErrImagePull',
+  ImagePullBackOff: 'ImagePullBackOff',
+  ErrImageNeverPull: 'ErrImageNeverPull',
+  InvalidImageName: 'InvalidImageName',
+  ImageInspectError: 'ImageInspectError',
+  RegistryUnavailable: 'RegistryUnavailable',
+  SignatureValidationFailed: 'SignatureValidationFailed',
+} as const;
+export type WaitingReason = (typeof WaitingReason)[keyof typeof WaitingReason];
+
+export const Label = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  containerName: 'io.kubernetes.container.name',
+} as const;
+
+export const Annotation = {
+  configSource: 'kubernetes.io/config.source',
+  configSeen: 'kubernetes.io/config.seen',
+  configHash: 'kubernetes.io/config.hash',
+  configMirror: 'kubernetes.io/config.mirror',
+  containerHash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  containerPorts: 'io.kubernetes.container.ports',
+} as const;

@@ -1,0 +1,79 @@
+/**
+ * Owns: the effective configuration that the agent runs with. Durations are milliseconds here,
+ * whatever they were in the file; paths are absolute and clean.
+ */
+export interface Config {
+  readonly nodeName: string;
+  readonly rootDir: string;
+  /** Explicit node addresses (`--node-ip`), primary first; empty: detect. */
+  readonly nodeIps: readonly string[];
+  readonly kubeconfig: string | undefined;
+  readonly verbosity: number;
+  readonly kubelet: KubeletSettings;
+  readonly islet: IsletSettings;
+}
+
+export type ContainerdMode = 'auto' | 'managed' | 'external';
+
+/** What only islet has: the `IsletConfiguration` document and its flags. */
+export interface IsletSettings {
+  readonly containerd: ContainerdMode;
+  /** The CLI's unix socket; default `<rootDir>/islet.sock`. */
+  readonly socketPath: string;
+  /** Most pods that start at once; default max(2, cores). */
+  readonly maxParallelStarts: number;
+  /** Event journal: most events kept, and for how long. */
+  readonly eventJournalSize: number;
+  readonly eventJournalMaxAgeMs: number;
+  /** Image of the pod sandbox for a managed containerd. */
+  readonly pauseImage: string;
+  /** Pod network of a managed containerd, e.g. `10.88.0.0/16`. */
+  readonly podSubnet: string;
+}
+
+/** KubeletConfiguration v1beta1, defaulted; the fields that islet reads. */
+export interface KubeletSettings {
+  readonly staticPodPath: string;
+  readonly fileCheckFrequencyMs: number;
+  readonly syncFrequencyMs: number;
+  readonly maxPods: number;
+  readonly podPidsLimit: number;
+  readonly podCIDR: string;
+  readonly maxContainerRestartPeriodMs: number;
+  readonly containerRuntimeEndpoint: string;
+  /** Whether the endpoint was named by a flag or the file (then `auto` never starts a containerd). */
+  readonly containerRuntimeEndpointSet: boolean;
+  readonly imageServiceEndpoint: string;
+  readonly runtimeRequestTimeoutMs: number;
+  readonly serializeImagePulls: boolean;
+  readonly maxParallelImagePulls: number | undefined;
+  readonly registryPullQPS: number;
+  readonly registryBurst: number;
+  readonly containerLogMaxSize: string;
+  readonly containerLogMaxFiles: number;
+  readonly podLogsDir: string;
+  readonly cgroupsPerQOS: boolean;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupRoot: string;
+  readonly cpuCFSQuota: boolean;
+  readonly cpuCFSQuotaPeriodMs: number;
+  readonly failCgroupV1: boolean;
+  readonly failSwapOn: boolean;
+  readonly singleProcessOOMKill: boolean | undefined;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: string;
+  readonly seccompDefault: boolean;
+  readonly allowedUnsafeSysctls: readonly string[];
+  readonly address: string;
+  readonly port: number;
+  readonly readOnlyPort: number;
+  readonly healthzBindAddress: string;
+  readonly healthzPort: number;
+  readonly systemReserved: Readonly<Record<string, string>>;
+  readonly kubeReserved: Readonly<Record<string, string>>;
+  readonly enforceNodeAllocatable: readonly string[];
+  readonly localStorageCapacityIsolation: boolean;
+  /** Every other accepted field, as written, for `/configz` and later use. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
