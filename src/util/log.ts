@@ -67,7 +67,8 @@ function plain(fields: Fields): Fields {
   const out: Fields = {};
   for (const [key, value] of Object.entries(fields)) {
     if (value === undefined) continue;
-    out[key] = value instanceof Error ? describe(value) : typeof value === 'bigint' ? String(value) : value;
+    out[key] =
+      value instanceof Error ? describe(value) : typeof value === 'bigint' ? String(value) : value;
   }
   return out;
 }

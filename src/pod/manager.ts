@@ -1,0 +1,188 @@
+/**
+ * Owns: the set of pod workers: one for every pod that the manifest directory asks for and for every
+ * orphan that the runtime or the disk still has; who waits for whom.
+ * Invariants: `reconcile` is level-driven: it compares the desired set with the workers and may be
+ * called at any time; at most one worker of a full name works at a time; an orphan is only ended when
+ * it is certain that no manifest asks for it.
+ */
+import type { EventRecorder } from '../api/event.ts';
+import { podTarget } from '../api/event.ts';
+import type { Pod } from '../api/pod.ts';
+import { podFullName } from '../api/pod.ts';
+import type { PodStatus } from '../api/status.ts';
+import { EventReason } from '../api/reasons.ts';
+import { jsonEqual } from '../status/equal.ts';
+import type { Logger } from '../util/log.ts';
+import type { TaskGroup } from '../util/task-group.ts';
+import { hostPorts } from './order.ts';
+import type { DesiredPod, PodRef, Statuses } from './ports.ts';
+import type { WorkerDeps } from './worker.ts';
+import { PodWorker } from './worker.ts';
+
+export interface PodManagerDeps {
+  readonly worker: Omit<WorkerDeps, 'onState'>;
+  readonly statuses: Statuses;
+  readonly events: EventRecorder;
+  readonly logger: Logger;
+  readonly tasks: TaskGroup;
+  /** Pods that the runtime or the disk has something of. */
+  readonly leftovers: () => Promise<PodRef[]>;
+  /** Whether a leftover may belong to a manifest that cannot be read now. */
+  readonly mayBeWanted: () => boolean;
+}
+
+export class PodManager {
+  readonly #deps: PodManagerDeps;
+  readonly #desired = new Map<string, DesiredPod>();
+  readonly #workers = new Map<string, PodWorker>();
+
+  constructor(deps: PodManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Replaces the desired set. */
+  update(pods: readonly DesiredPod[]): void {
+    const before = new Map(this.#desired);
+    this.#desired.clear();
+    for (const desired of pods) {
+      const { uid } = desired.pod.metadata;
+      this.#desired.set(uid, desired);
+      if (before.has(uid)) continue;
+      for (const warning of desired.warnings) {
+        const target = podTarget(desired.pod);
+        this.#deps.events.event(target, 'Warning', EventReason.ManifestWarning, warning);
+      }
+    }
+    this.#reconcile();
+  }
+
+  /** Something about this pod changed in the runtime. */
+  poke(uid: string): void {
+    this.#workers.get(uid)?.poke();
+  }
+
+  /** Ends what no manifest asks for and nobody works on. */
+  async adoptLeftovers(): Promise<void> {
+    const leftovers = await this.#deps.leftovers();
+    const unknown = leftovers.filter((r) => !this.#desired.has(r.uid) && !this.#workers.has(r.uid));
+    if (unknown.length === 0) return;
+    if (this.#deps.mayBeWanted()) {
+      const pods = unknown.map((r) => `${r.namespace}/${r.name}`);
+      this.#deps.logger.warn(
+        'pods without a manifest are left alone while a manifest cannot be read and none is known from before',
+        { pods },
+      );
+      return;
+    }
+    for (const ref of unknown) {
+      const { uid, name, namespace } = ref;
+      this.#deps.logger.info('ending a pod that no manifest asks for', { uid, name, namespace });
+      this.#add(PodWorker.forOrphan(this.#workerDeps(), ref));
+    }
+  }
+
+  /** The pods of the manifest directory, and those that are ending, with their live status. */
+  pods(): Pod[] {
+    const out: Pod[] = [];
+    for (const desired of this.#desired.values()) out.push(this.#live(desired.pod));
+    for (const worker of this.#workers.values()) {
+      if (worker.desired && !this.#desired.has(worker.ref.uid)) {
+        out.push(leaving(this.#live(worker.desired.pod), worker.removedAtMs));
+      }
+    }
+    return out;
+  }
+
+  /** Warnings of the manifest of a pod. */
+  warnings(uid: string): readonly string[] {
+    return this.#desired.get(uid)?.warnings ?? [];
+  }
+
+  /** How many workers are in each state; for the metrics. */
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { state } of this.#workers.values()) {
+      counts.set(state.kind, (counts.get(state.kind) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #live(pod: Pod): Pod {
+    const status: PodStatus = this.#deps.statuses.get(pod.metadata.uid) ?? pod.status;
+    return { ...pod, status };
+  }
+
+  #reconcile(): void {
+    for (const [uid, worker] of this.#workers) {
+      const desired = this.#desired.get(uid);
+      if (desired) {
+        const known = worker.desired;
+        if (known && known !== desired && !sameWork(known, desired)) worker.update(desired);
+      } else if (worker.desired) {
+        worker.remove();
+      }
+    }
+    for (const [uid, desired] of this.#desired) {
+      if (!this.#workers.has(uid)) this.#add(PodWorker.forPod(this.#workerDeps(), desired));
+    }
+    this.#releaseWaiting();
+  }
+
+  #add(worker: PodWorker): void {
+    this.#workers.set(worker.ref.uid, worker);
+    this.#deps.tasks.spawn(`pod ${worker.ref.name}`, (signal) => worker.run(signal));
+  }
+
+  #workerDeps(): WorkerDeps {
+    return { ...this.#deps.worker, onState: (worker) => this.#onState(worker) };
+  }
+
+  #onState(worker: PodWorker): void {
+    if (worker.state.kind === 'gone' && this.#workers.get(worker.ref.uid) === worker) {
+      this.#workers.delete(worker.ref.uid);
+      // Its manifest may be back meanwhile, with the same content and so the same uid.
+      this.#reconcile();
+      return;
+    }
+    this.#releaseWaiting();
+  }
+
+  #releaseWaiting(): void {
+    for (const worker of this.#workers.values()) {
+      if (worker.state.kind === 'waiting' && !this.#blocked(worker)) worker.release();
+    }
+  }
+
+  /** Whether another worker must end first (spec: static-pods.md §5.3). */
+  #blocked(worker: PodWorker): boolean {
+    const own = worker.desired;
+    if (!own) return false;
+    const name = podFullName(own.pod);
+    const ports = new Set(hostPorts(own.pod));
+    for (const other of this.#workers.values()) {
+      if (other === worker) continue;
+      const { kind } = other.state;
+      if (`${other.ref.name}_${other.ref.namespace}` === name) {
+        if (kind !== 'purging' && kind !== 'gone' && kind !== 'waiting') return true;
+      }
+      // The successor under another name or from the same file gets the ports only when they are free.
+      if (kind !== 'terminating') continue;
+      const leaving = other.desired;
+      if (!leaving) continue;
+      if (leaving.file === own.file || hostPorts(leaving.pod).some((p) => ports.has(p)))
+        return true;
+    }
+    return false;
+  }
+}
+
+/** A rewrite of a file that changes nothing for the worker disturbs nobody. */
+function sameWork(a: DesiredPod, b: DesiredPod): boolean {
+  return a.order === b.order && jsonEqual(a.pod, b.pod);
+}
+
+/** As the API shows a pod that is being terminated. */
+function leaving(pod: Pod, sinceMs: number | undefined): Pod {
+  const deletionTimestamp = new Date(sinceMs ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp } };
+}

@@ -1,0 +1,266 @@
+/**
+ * Owns: one pass over one pod: status, plan, preparation, execution (spec/pod-lifecycle.md §3).
+ * Invariant: level-driven: a pass re-reads everything, may be cut off anywhere and repeated at will.
+ * Leaves to others: when a pass runs and which state the pod is in (worker.ts), the decisions
+ * (runtime/plan.ts, status/generate.ts).
+ */
+import type { EventRecorder } from '../api/event.ts';
+import { podTarget } from '../api/event.ts';
+import type { Pod } from '../api/pod.ts';
+import { EventReason, WaitingReason } from '../api/reasons.ts';
+import type { RuntimeService } from '../cri/model.ts';
+import type { CrashBackoff } from '../runtime/crash-backoff.ts';
+import type { ExecuteOutcome, PodExecutor } from '../runtime/execute.ts';
+import type { RuntimePodStatus } from '../runtime/model.ts';
+import type { MountedVolume } from '../runtime/mounts.ts';
+import type { ProbeVerdicts } from '../runtime/plan-input.ts';
+import { computePodActions } from '../runtime/plan.ts';
+import type { PodFiles } from '../runtime/pod-files.ts';
+import type { StartFailure } from '../runtime/start.ts';
+import type { Step } from '../runtime/step.ts';
+import { generatePodStatus, isTerminalPhase } from '../status/generate.ts';
+import type { ProbeResults } from '../status/input.ts';
+import type { TerminationMessages } from '../status/termination-message.ts';
+import type { Clock } from '../util/clock.ts';
+import { messageOf } from '../util/errors.ts';
+import type { Cgroups, RuntimeView, Statuses, Volumes } from './ports.ts';
+import { allContainers } from './ports.ts';
+
+export interface SyncDeps {
+  readonly runtimeView: RuntimeView;
+  readonly runtime: Pick<RuntimeService, 'status'>;
+  readonly statuses: Statuses;
+  readonly messages: TerminationMessages;
+  readonly executor: PodExecutor;
+  readonly backoff: CrashBackoff;
+  readonly volumes: Volumes;
+  readonly cgroups: Cgroups;
+  readonly files: PodFiles;
+  readonly probes: ProbeVerdicts & ProbeResults;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly nodeIps: readonly string[];
+  readonly runtimeName: string;
+}
+
+/** What a worker remembers of its pod between two passes. */
+export interface PodMemory {
+  /** By container name: why its last start failed. */
+  reasons: Map<string, StartFailure>;
+  /** End of the last pass that changed something in the runtime, monotonic. */
+  actedAtMs: number;
+  /** When the pod was first worked on, monotonic; what `activeDeadlineSeconds` counts from. */
+  readonly activeSinceMs: number;
+  lastTriedAttempt: number | undefined;
+}
+
+export type SyncResult =
+  /** Nothing more to do until something changes, or after `retryMs`. */
+  | { readonly kind: 'settled'; readonly retryMs: number | undefined }
+  /** Something failed; the usual retry. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly networkNotReady: boolean }
+  /** The pod has ended by itself. */
+  | { readonly kind: 'terminal' };
+
+const AFTER_CREATE: ReadonlySet<string> = new Set([
+  WaitingReason.CreateContainerError,
+  WaitingReason.RunContainerError,
+  WaitingReason.PostStartHookError,
+]);
+
+/** The runtime's network is not there yet: common after boot, so retried sooner than other failures. */
+class NetworkNotReady extends Error {}
+
+export class PodSync {
+  readonly #deps: SyncDeps;
+
+  constructor(deps: SyncDeps) {
+    this.#deps = deps;
+  }
+
+  async sync(pod: Pod, memory: PodMemory, rank: number, signal: AbortSignal): Promise<SyncResult> {
+    const { runtimeView, events } = this.#deps;
+    const { uid } = pod.metadata;
+    let runtime: RuntimePodStatus;
+    try {
+      runtime = await runtimeView.getNewerThan(uid, memory.actedAtMs, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const text = `error determining status: ${messageOf(error)}`;
+      events.event(podTarget(pod), 'Warning', EventReason.FailedSync, text);
+      return { kind: 'failed', error, networkNotReady: false };
+    }
+    const status = await this.refresh(pod, memory, runtime, false);
+    if (isTerminalPhase(status.phase)) return { kind: 'terminal' };
+    const { lastTriedAttempt } = memory;
+    const steps = computePodActions({
+      pod,
+      status: runtime,
+      probes: this.#deps.probes,
+      lastTriedAttempt,
+    });
+    if (steps.length === 0) return { kind: 'settled', retryMs: this.#deadlineIn(pod, memory) };
+    return this.#act(pod, memory, runtime, steps, rank, signal);
+  }
+
+  /** Computes and keeps the status from what is known of the runtime. */
+  async refresh(
+    pod: Pod,
+    memory: Pick<PodMemory, 'reasons' | 'activeSinceMs'>,
+    runtime: RuntimePodStatus,
+    terminal: boolean,
+  ): Promise<ReturnType<typeof generatePodStatus>> {
+    const { statuses, messages, probes, backoff, clock, nodeIps, runtimeName } = this.#deps;
+    const { uid } = pod.metadata;
+    const terminationMessage = await messages.load(runtime);
+    const counts = allContainers(pod).flatMap((c) => {
+      const count = backoff.storedCount(uid, c.name);
+      return count === undefined ? [] : [[c.name, count] as const];
+    });
+    const status = generatePodStatus({
+      pod,
+      runtime,
+      previous: statuses.get(uid) ?? {},
+      reasons: memory.reasons,
+      probes,
+      restartCounts: new Map(counts),
+      nodeIps,
+      nowMs: clock.wall(),
+      terminal,
+      terminationMessage,
+      runtimeName,
+    });
+    statuses.set(pod, status);
+    return status;
+  }
+
+  async #act(
+    pod: Pod,
+    memory: PodMemory,
+    runtime: RuntimePodStatus,
+    steps: readonly Step[],
+    rank: number,
+    signal: AbortSignal,
+  ): Promise<SyncResult> {
+    let volumes: ReadonlyMap<string, MountedVolume> = new Map();
+    if (steps.some((s) => s.kind === 'createSandbox' || s.kind === 'startContainer')) {
+      try {
+        volumes = await this.#prepare(pod, steps, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        return { kind: 'failed', error, networkNotReady: error instanceof NetworkNotReady };
+      }
+    }
+    const outcome = await this.#deps.executor.execute(
+      { pod, status: runtime, steps, volumes, rank },
+      signal,
+    );
+    memory.lastTriedAttempt = outcome.triedAttempt ?? memory.lastTriedAttempt;
+    if (touchedRuntime(steps, outcome)) {
+      memory.actedAtMs = this.#deps.clock.monotonic();
+      this.#deps.runtimeView.relistNow();
+    }
+    this.#remember(memory, outcome.failures, outcome.started);
+    signal.throwIfAborted();
+    if (outcome.failures.size > 0) await this.refresh(pod, memory, runtime, false);
+    if (outcome.error !== undefined) {
+      return { kind: 'failed', error: outcome.error, networkNotReady: false };
+    }
+    return this.#resultOf(pod, memory, outcome.failures);
+  }
+
+  #remember(
+    memory: PodMemory,
+    failures: ReadonlyMap<string, StartFailure>,
+    started: readonly string[],
+  ): void {
+    for (const name of started) memory.reasons.delete(name);
+    for (const [name, failure] of failures) memory.reasons.set(name, failure);
+  }
+
+  /** Failures that say when to come back decide; others get the usual retry. */
+  #resultOf(pod: Pod, memory: PodMemory, failures: ReadonlyMap<string, StartFailure>): SyncResult {
+    const waits: number[] = [];
+    for (const failure of failures.values()) {
+      if (failure.retryAfterMs === undefined) {
+        return { kind: 'failed', error: failure.message, networkNotReady: false };
+      }
+      waits.push(failure.retryAfterMs);
+    }
+    const deadline = this.#deadlineIn(pod, memory);
+    const all = deadline === undefined ? waits : [...waits, deadline];
+    return { kind: 'settled', retryMs: all.length > 0 ? Math.min(...all) : undefined };
+  }
+
+  /** Milliseconds until `activeDeadlineSeconds` is over. */
+  #deadlineIn(pod: Pod, memory: PodMemory): number | undefined {
+    const seconds = pod.spec.activeDeadlineSeconds;
+    if (seconds === undefined) return undefined;
+    const started = Date.parse(this.#deps.statuses.get(pod.metadata.uid)?.startTime ?? '');
+    const age = Number.isNaN(started)
+      ? this.#deps.clock.monotonic() - memory.activeSinceMs
+      : this.#deps.clock.wall() - started;
+    return Math.max(0, seconds * 1000 - age) + 1;
+  }
+
+  /** Everything that must be there before a sandbox or a container starts. */
+  async #prepare(
+    pod: Pod,
+    steps: readonly Step[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, MountedVolume>> {
+    const { cgroups, files, volumes, events } = this.#deps;
+    const attempt = async <T>(
+      reason: EventReason,
+      prefix: string,
+      action: Promise<T>,
+    ): Promise<T> => {
+      try {
+        return await action;
+      } catch (error) {
+        if (!signal.aborted) {
+          events.event(podTarget(pod), 'Warning', reason, `${prefix}: ${messageOf(error)}`);
+        }
+        throw error;
+      }
+    };
+    if (!pod.spec.hostNetwork && steps.some((s) => s.kind === 'createSandbox')) {
+      await attempt(
+        EventReason.NetworkNotReady,
+        'network is not ready',
+        this.#networkReady(signal),
+      );
+    }
+    await attempt(
+      EventReason.FailedCreatePodContainer,
+      'unable to ensure pod container exists',
+      cgroups.ensure(pod, signal),
+    );
+    await attempt(
+      EventReason.Failed,
+      'error making pod data directories',
+      files.ensurePodDirs(pod),
+    );
+    return attempt(
+      EventReason.FailedMount,
+      'Unable to attach or mount volumes',
+      volumes.setUp(pod, signal),
+    );
+  }
+
+  async #networkReady(signal: AbortSignal): Promise<void> {
+    const conditions = await this.#deps.runtime.status(signal);
+    const network = conditions.find((c) => c.type === 'NetworkReady');
+    if (network && !network.status) {
+      throw new NetworkNotReady(
+        `container runtime network not ready: NetworkReady=false reason:${network.reason} message:${network.message}`,
+      );
+    }
+  }
+}
+
+/** Whether the runtime may look different now; a start that only waits for its back-off changes nothing. */
+function touchedRuntime(steps: readonly Step[], outcome: ExecuteOutcome): boolean {
+  if (steps.some((s) => s.kind !== 'startContainer') || outcome.started.length > 0) return true;
+  return [...outcome.failures.values()].some((f) => AFTER_CREATE.has(f.reason));
+}

@@ -1,0 +1,234 @@
+/**
+ * Owns: doing what a plan says, step by step (spec/pod-lifecycle.md §4). No policy here: which steps,
+ * in which order and which failures end the plan is decided in plan.ts and step.ts.
+ * Invariant: an outcome tells every failure; the executor itself never throws but for an abort.
+ */
+import type { EventRecorder } from '../api/event.ts';
+import { podTarget } from '../api/event.ts';
+import type { Container, Pod } from '../api/pod.ts';
+import { Annotation, EventReason } from '../api/reasons.ts';
+import type { RuntimeService } from '../cri/model.ts';
+import { messageOf } from '../util/errors.ts';
+import type { Limiter } from '../util/limiter.ts';
+import type { Logger } from '../util/log.ts';
+import type { KillOptions, PodKiller } from './kill.ts';
+import type { RuntimePodStatus } from './model.ts';
+import type { MountedVolume } from './mounts.ts';
+import { decideSandbox } from './plan.ts';
+import type { PodFiles } from './pod-files.ts';
+import type { SandboxBuilder } from './sandbox-builder.ts';
+import type { ContainerStarter, Sandbox, StartFailure } from './start.ts';
+import type { KillReason, Step, StepTable } from './step.ts';
+import { endsPlan } from './step.ts';
+
+export interface ExecutorDeps {
+  readonly runtime: Pick<
+    RuntimeService,
+    'runPodSandbox' | 'podSandboxStatus' | 'stopPodSandbox' | 'removePodSandbox' | 'removeContainer'
+  >;
+  readonly starter: ContainerStarter;
+  readonly killer: PodKiller;
+  readonly sandboxes: SandboxBuilder;
+  readonly files: PodFiles;
+  readonly events: EventRecorder;
+  readonly logger: Logger;
+  readonly starts: Limiter;
+}
+
+export interface ExecuteInput {
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus;
+  readonly steps: readonly Step[];
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  readonly rank: number;
+}
+
+export interface ExecuteOutcome {
+  /** By container name: why it does not run. */
+  readonly failures: ReadonlyMap<string, StartFailure>;
+  /** Containers that were started. */
+  readonly started: readonly string[];
+  /** What ended the plan, when something did. */
+  readonly error: unknown;
+  /** Attempt of the sandbox that was tried, successfully or not. */
+  readonly triedAttempt: number | undefined;
+}
+
+interface Context {
+  readonly input: ExecuteInput;
+  readonly signal: AbortSignal;
+  readonly failures: Map<string, StartFailure>;
+  readonly started: string[];
+  sandbox: Sandbox | undefined;
+  triedAttempt: number | undefined;
+}
+
+/** A start that failed; the failure is in the context already. */
+class StartFailed extends Error {}
+
+export class PodExecutor {
+  readonly #deps: ExecutorDeps;
+  readonly #table: StepTable<Context>;
+
+  constructor(deps: ExecutorDeps) {
+    this.#deps = deps;
+    this.#table = {
+      killPod: (_, context) => this.#killPod(context),
+      killContainer: (argument, context) => this.#killContainer(argument, context),
+      removeContainer: (argument, context) => this.#removeContainer(argument, context),
+      removeSandbox: (argument) => this.#removeSandbox(argument.id),
+      createSandbox: (argument, context) => this.#createSandbox(argument, context),
+      startContainer: (argument, context) => this.#startContainer(argument.name, context),
+    };
+  }
+
+  async execute(input: ExecuteInput, signal: AbortSignal): Promise<ExecuteOutcome> {
+    const context: Context = {
+      input,
+      signal,
+      failures: new Map(),
+      started: [],
+      sandbox: undefined,
+      triedAttempt: undefined,
+    };
+    let error: unknown;
+    for (const step of input.steps) {
+      if (signal.aborted) break;
+      try {
+        await this.#run(step, context);
+      } catch (caught) {
+        if (signal.aborted) break;
+        if (endsPlan(step)) {
+          error = caught instanceof StartFailed ? undefined : caught;
+          break;
+        }
+        if (!(caught instanceof StartFailed)) this.#note(step, caught, input);
+      }
+    }
+    const { failures, started, triedAttempt } = context;
+    return { failures, started, error, triedAttempt };
+  }
+
+  #run(step: Step, context: Context): Promise<void> {
+    // The table has one entry per kind with that kind's argument, which the compiler cannot see here.
+    const act = this.#table[step.kind] as (argument: Step, context: Context) => Promise<void>;
+    return act(step, context);
+  }
+
+  /** A step that holds nothing up is tried again with the next sync. */
+  #note(step: Step, error: unknown, input: ExecuteInput): void {
+    const pod = input.pod.metadata;
+    this.#deps.logger.debug('a step failed', { step: step.kind, pod: pod.name, err: error });
+  }
+
+  async #killPod({ input, signal }: Context): Promise<void> {
+    await this.#deps.killer.killPod(input, {}, signal);
+  }
+
+  async #killContainer(
+    argument: { id: string; name: string; reason: KillReason; message: string },
+    { input, signal }: Context,
+  ): Promise<void> {
+    const options: KillOptions = {
+      message: argument.message,
+      ...probeGrace(containerOf(input.pod, argument.name), argument.reason),
+    };
+    await this.#deps.killer.killContainer(input, argument.id, options, signal);
+  }
+
+  async #removeContainer(
+    argument: { id: string; withLogs: boolean },
+    { input }: Context,
+  ): Promise<void> {
+    const { runtime, files } = this.#deps;
+    const record = input.status.containers.find((c) => c.id === argument.id);
+    await runtime.removeContainer(argument.id);
+    if (!record) return;
+    const { uid } = input.pod.metadata;
+    const messagePath = record.annotations[Annotation.terminationMessagePath];
+    const mounted = record.mounts.find((m) => m.containerPath === messagePath);
+    await files.removeTerminationLog(uid, mounted?.hostPath);
+    const number = Number(record.annotations[Annotation.restartCount] ?? record.attempt);
+    await files.removeLog(
+      input.pod.metadata,
+      record.name,
+      record.id,
+      argument.withLogs ? number : undefined,
+    );
+  }
+
+  async #removeSandbox(id: string): Promise<void> {
+    await this.#deps.runtime.stopPodSandbox(id);
+    await this.#deps.runtime.removePodSandbox(id);
+  }
+
+  async #createSandbox(
+    argument: { attempt: number; changed: boolean },
+    context: Context,
+  ): Promise<void> {
+    const { runtime, events, sandboxes, starts } = this.#deps;
+    const { pod, rank } = context.input;
+    const target = podTarget(pod);
+    if (argument.changed) {
+      const text = 'Pod sandbox changed, it will be killed and re-created.';
+      events.event(target, 'Normal', EventReason.SandboxChanged, text);
+    }
+    try {
+      const config = await sandboxes.build(pod, argument.attempt);
+      context.triedAttempt = argument.attempt;
+      const created = await starts.run(rank, context.signal, async () => {
+        const id = await runtime.runPodSandbox(config, '');
+        return runtime.podSandboxStatus(id);
+      });
+      context.sandbox = { id: created.id, config, ips: created.ips };
+    } catch (error) {
+      context.signal.throwIfAborted();
+      const text = `Failed to create pod sandbox: ${messageOf(error)}`;
+      events.event(target, 'Warning', EventReason.FailedCreatePodSandBox, text);
+      throw error;
+    }
+  }
+
+  async #startContainer(name: string, context: Context): Promise<void> {
+    const { input, signal } = context;
+    const container = containerOf(input.pod, name);
+    if (!container) return;
+    context.sandbox ??= await this.#existingSandbox(input);
+    const { pod, status, volumes, rank } = input;
+    const start = { pod, status, volumes, rank, sandbox: context.sandbox };
+    const failure = await this.#deps.starter.start(start, container, signal);
+    if (failure) {
+      context.failures.set(name, failure);
+      throw new StartFailed();
+    }
+    context.started.push(name);
+  }
+
+  async #existingSandbox(input: ExecuteInput): Promise<Sandbox> {
+    const decision = decideSandbox(input.pod, input.status);
+    if (decision.kind !== 'keep')
+      throw new Error('a container start was planned without a sandbox');
+    const { sandbox } = decision;
+    const config = await this.#deps.sandboxes.build(input.pod, sandbox.metadata.attempt);
+    return { id: sandbox.id, config, ips: sandbox.ips };
+  }
+}
+
+function containerOf(pod: Pod, name: string): Container | undefined {
+  return (
+    pod.spec.containers.find((c) => c.name === name) ??
+    pod.spec.initContainers?.find((c) => c.name === name)
+  );
+}
+
+/** A failed liveness or startup probe may bring its own grace period (spec §9). */
+function probeGrace(container: Container | undefined, reason: KillReason): KillOptions {
+  const probe =
+    reason === 'liveness'
+      ? container?.livenessProbe
+      : reason === 'startup'
+        ? container?.startupProbe
+        : undefined;
+  const probeGraceSeconds = probe?.terminationGracePeriodSeconds;
+  return probeGraceSeconds === undefined ? {} : { probeGraceSeconds };
+}

@@ -1,0 +1,243 @@
+/**
+ * Owns: starting one container: back-off, image, config, create, start, log link, postStart hook, in
+ * this order (spec/pod-lifecycle.md §4, §9.1).
+ * Invariant: a start that does not succeed is an outcome with the waiting reason that the user sees.
+ * Leaves to others: which container starts when (plan.ts).
+ */
+import type { EventRecorder, EventTarget } from '../api/event.ts';
+import { containerTarget } from '../api/event.ts';
+import type { Container, Pod } from '../api/pod.ts';
+import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
+import type { RuntimeService, SandboxConfig } from '../cri/model.ts';
+import type { ImagePuller } from '../image/puller.ts';
+import { goSeconds } from '../util/backoff.ts';
+import type { Clock } from '../util/clock.ts';
+import { messageOf } from '../util/errors.ts';
+import type { Limiter } from '../util/limiter.ts';
+import { ConfigError } from './config-error.ts';
+import type { ContainerImage } from './container-config.ts';
+import { containerConfig } from './container-config.ts';
+import type { CrashBackoff } from './crash-backoff.ts';
+import { runHook } from './hooks.ts';
+import type { PodKiller } from './kill.ts';
+import { namedPorts } from './kill.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
+import { newestContainer } from './model.ts';
+import type { MountedVolume } from './mounts.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { PodFiles } from './pod-files.ts';
+
+export interface StartFailure {
+  readonly reason: WaitingReason;
+  readonly message: string;
+  /** Before that a further try is pointless; undefined: the usual retry. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Prepares sub paths of volumes; by index in `volumeMounts`. */
+export interface SubPaths {
+  prepare(
+    pod: Pod,
+    container: Container,
+    volumes: ReadonlyMap<string, MountedVolume>,
+  ): Promise<ReadonlyMap<number, string>>;
+}
+
+export interface StarterDeps {
+  readonly runtime: Pick<RuntimeService, 'createContainer' | 'startContainer' | 'execSync'>;
+  readonly puller: Pick<ImagePuller, 'ensure'>;
+  readonly backoff: CrashBackoff;
+  readonly killer: PodKiller;
+  readonly files: PodFiles;
+  readonly subPaths: SubPaths;
+  readonly facts: NodeFacts;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  /** Bounds how many pods put load on the runtime at once. */
+  readonly starts: Limiter;
+}
+
+/** The sandbox that the container joins. */
+export interface Sandbox {
+  readonly id: string;
+  readonly config: SandboxConfig;
+  readonly ips: readonly string[];
+}
+
+export interface StartContext {
+  readonly pod: Pod;
+  /** What was known when the plan was made. */
+  readonly status: RuntimePodStatus;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** The pod's place in the order of starts. */
+  readonly rank: number;
+  readonly sandbox: Sandbox;
+}
+
+export class ContainerStarter {
+  readonly #deps: StarterDeps;
+
+  constructor(deps: StarterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves to undefined when the container runs. */
+  async start(
+    context: StartContext,
+    container: Container,
+    signal: AbortSignal,
+  ): Promise<StartFailure | undefined> {
+    const { pod, status } = context;
+    const target = containerTarget(pod, container);
+    const previous = newestContainer(status, container.name);
+    const exited = status.containers.find((c) => c.name === container.name && c.state === 'exited');
+    const pause = this.#deps.backoff.check(pod, container, exited);
+    if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
+    const image = await this.#deps.puller.ensure(
+      {
+        podUid: pod.metadata.uid,
+        target,
+        image: container.image ?? '',
+        policy: container.imagePullPolicy,
+        annotations: pod.metadata.annotations ?? {},
+        sandbox: context.sandbox.config,
+      },
+      signal,
+    );
+    if (image.kind === 'failed') return image;
+    const { id: ref, uid, username } = image.image;
+    return this.#deps.starts.run(context.rank, signal, () =>
+      this.#createAndStart(
+        context,
+        container,
+        { ref, username, ...(uid === undefined ? {} : { uid }) },
+        { previous, exited, target },
+        signal,
+      ),
+    );
+  }
+
+  #inBackoff(
+    pod: Pod,
+    container: Container,
+    target: EventTarget,
+    pause: { delayMs: number; leftMs: number },
+  ): StartFailure {
+    const { name, namespace, uid } = pod.metadata;
+    const described = `${name}_${namespace}(${uid})`;
+    const text = `Back-off restarting failed container ${container.name} in pod ${described}`;
+    this.#deps.events.event(target, 'Warning', EventReason.BackOff, text);
+    return {
+      reason: WaitingReason.CrashLoopBackOff,
+      message: `back-off ${goSeconds(pause.delayMs)} restarting failed container=${container.name} pod=${described}`,
+      retryAfterMs: pause.leftMs,
+    };
+  }
+
+  async #createAndStart(
+    context: StartContext,
+    container: Container,
+    image: ContainerImage,
+    run: {
+      previous: RuntimeContainerStatus | undefined;
+      exited: RuntimeContainerStatus | undefined;
+      target: EventTarget;
+    },
+    signal: AbortSignal,
+  ): Promise<StartFailure | undefined> {
+    const { runtime, events, backoff } = this.#deps;
+    const { pod, sandbox } = context;
+    const restartCount = await this.#restartCount(pod, container, run.previous);
+    const config = await this.#config(context, container, image, restartCount).catch(asFailure);
+    if ('reason' in config) return this.#failed(run.target, config);
+    backoff.restarted(pod, container, run.exited, restartCount);
+    let id: string;
+    try {
+      id = await runtime.createContainer(sandbox.id, config, sandbox.config);
+    } catch (error) {
+      const message = messageOf(error);
+      return this.#failed(run.target, { reason: WaitingReason.CreateContainerError, message });
+    }
+    events.event(run.target, 'Normal', EventReason.Created, 'Container created');
+    try {
+      await runtime.startContainer(id);
+    } catch (error) {
+      const message = messageOf(error);
+      return this.#failed(run.target, { reason: WaitingReason.RunContainerError, message });
+    }
+    events.event(run.target, 'Normal', EventReason.Started, 'Container started');
+    await this.#deps.files.linkLog(pod, container.name, id, restartCount).catch(() => undefined);
+    return this.#postStart(context, container, id, run.target, signal);
+  }
+
+  /** Previous record's count + 1; else by the log files, else by the store: counts only grow. */
+  async #restartCount(
+    pod: Pod,
+    container: Container,
+    previous: RuntimeContainerStatus | undefined,
+  ): Promise<number> {
+    const kept = Number(previous?.annotations[Annotation.restartCount]);
+    if (Number.isInteger(kept)) return kept + 1;
+    const logged = await this.#deps.files.lastLogNumber(pod, container.name);
+    const stored = this.#deps.backoff.storedCount(pod.metadata.uid, container.name);
+    return Math.max(logged ?? -1, stored ?? -1) + 1;
+  }
+
+  async #config(
+    context: StartContext,
+    container: Container,
+    image: ContainerImage,
+    restartCount: number,
+  ): Promise<ReturnType<typeof containerConfig>> {
+    const { files, subPaths, facts } = this.#deps;
+    const { pod, sandbox, volumes } = context;
+    await files.ensureContainerLogDir(pod, container.name);
+    return containerConfig({
+      pod,
+      container,
+      restartCount,
+      image,
+      podIps: sandbox.ips,
+      volumes,
+      subPaths: await subPaths.prepare(pod, container, volumes),
+      terminationLogPath: await files.createTerminationLog(pod, container.name),
+      hostsPath: await files.writeHosts(pod, sandbox.ips),
+      facts,
+    });
+  }
+
+  async #postStart(
+    context: StartContext,
+    container: Container,
+    id: string,
+    target: EventTarget,
+    signal: AbortSignal,
+  ): Promise<StartFailure | undefined> {
+    const handler = container.lifecycle?.postStart;
+    if (!handler) return undefined;
+    const podIp = context.sandbox.ips[0];
+    const ports = namedPorts(container);
+    try {
+      await runHook(this.#deps, handler, { containerId: id, podIp, ports }, signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = messageOf(error);
+      const { events, killer } = this.#deps;
+      events.event(target, 'Warning', EventReason.FailedPostStartHook, 'PostStartHook failed');
+      await killer.killStarted(context, container, id, signal);
+      return this.#failed(target, { reason: WaitingReason.PostStartHookError, message });
+    }
+  }
+
+  #failed(target: EventTarget, failure: StartFailure): StartFailure {
+    this.#deps.events.event(target, 'Warning', EventReason.Failed, `Error: ${failure.message}`);
+    return failure;
+  }
+}
+
+function asFailure(error: unknown): StartFailure {
+  const reason =
+    error instanceof ConfigError ? error.reason : WaitingReason.CreateContainerConfigError;
+  return { reason, message: messageOf(error) };
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod } from '../../../src/api/pod.ts';
+import type { PodStatus } from '../../../src/api/status.ts';
+import { PodManager } from '../../../src/pod/manager.ts';
+import type { DesiredPod, PodRef } from '../../../src/pod/ports.ts';
+import type { SyncResult } from '../../../src/pod/sync.ts';
+import { emptyRuntimeStatus } from '../../../src/runtime/model.ts';
+import { createLogger } from '../../../src/util/log.ts';
+import { TaskGroup } from '../../../src/util/task-group.ts';
+import { ManualClock, settle } from '../../support/clock.ts';
+import { containerOf, podOf } from '../../support/pods.ts';
+
+const settled: SyncResult = { kind: 'settled', retryMs: undefined };
+
+/** A world in which a pod runs once it was synced and stops when a test lets it. */
+class World {
+  readonly clock = new ManualClock();
+  readonly running = new Set<string>();
+  readonly log: string[] = [];
+  readonly statuses = new Map<string, PodStatus>();
+  readonly events: string[] = [];
+  leftovers: PodRef[] = [];
+  mayBeWanted = false;
+  results = new Map<string, () => SyncResult>();
+  /** Uids whose stop does not end before `letStop`. */
+  readonly stubborn = new Map<string, () => void>();
+  readonly failures = new Map<string, number>();
+  readonly tasks = new TaskGroup({
+    onError: (name, error) => assert.fail(`${name}: ${String(error)}`),
+  });
+  readonly manager: PodManager;
+
+  constructor() {
+    const statuses = {
+      get: (uid: string) => this.statuses.get(uid),
+      restore: (uid: string) => this.statuses.get(uid),
+      set: (pod: Pod, status: PodStatus) => Boolean(this.statuses.set(pod.metadata.uid, status)),
+      remove: (uid: string) => void this.statuses.delete(uid),
+    };
+    const logger = createLogger({ sink: { write: () => true }, level: 'error', wall: () => 0 });
+    this.manager = new PodManager({
+      worker: {
+        sync: {
+          sync: (pod) => Promise.resolve(this.#sync(pod)),
+          refresh: () => Promise.resolve({}),
+        },
+        end: {
+          stop: (ref) => this.#stop(ref.uid),
+          release: (ref) => Promise.resolve(void this.log.push(`release ${ref.uid}`)),
+          purge: (ref) => Promise.resolve(void this.log.push(`purge ${ref.uid}`)),
+        },
+        runtimeView: {
+          getNewerThan: (uid) => Promise.resolve(emptyRuntimeStatus(uid)),
+          current: () => undefined,
+          relistNow: () => undefined,
+        },
+        statuses,
+        clock: this.clock,
+        random: () => 0,
+        logger,
+        syncFrequencyMs: 60_000,
+      },
+      statuses,
+      events: { event: (target, _, reason) => void this.events.push(`${reason} ${target.name}`) },
+      logger,
+      tasks: this.tasks,
+      leftovers: () => Promise.resolve(this.leftovers),
+      mayBeWanted: () => this.mayBeWanted,
+    });
+  }
+
+  letStop(uid: string): void {
+    this.stubborn.get(uid)?.();
+    this.stubborn.delete(uid);
+  }
+
+  #sync(pod: Pod): SyncResult {
+    const { uid } = pod.metadata;
+    const failures = this.failures.get(uid) ?? 0;
+    if (failures > 0) {
+      this.failures.set(uid, failures - 1);
+      this.log.push(`fail ${uid}`);
+      return { kind: 'failed', error: new Error('no'), networkNotReady: false };
+    }
+    if (!this.running.has(uid)) this.log.push(`start ${uid}`);
+    this.running.add(uid);
+    return this.results.get(uid)?.() ?? settled;
+  }
+
+  async #stop(uid: string): Promise<ReturnType<typeof emptyRuntimeStatus>> {
+    this.log.push(`stop ${uid}`);
+    if (this.stubborn.has(uid))
+      await new Promise<void>((resolve) => this.stubborn.set(uid, resolve));
+    this.running.delete(uid);
+    return emptyRuntimeStatus(uid);
+  }
+}
+
+function desired(
+  uid: string,
+  more: Partial<DesiredPod> & { name?: string; hostPort?: number } = {},
+): DesiredPod {
+  const { name = 'web-edge1', hostPort, ...rest } = more;
+  const ports =
+    hostPort === undefined ? [] : [{ containerPort: 80, hostPort, protocol: 'TCP' as const }];
+  const pod = podOf({ containers: [containerOf('app', { ports })] }, uid, name);
+  return { pod, file: `/m/${name}.yaml`, order: 0, warnings: [], ...rest };
+}
+
+async function world(body: (w: World) => Promise<void>): Promise<void> {
+  const w = new World();
+  try {
+    await body(w);
+  } finally {
+    for (const uid of w.stubborn.keys()) w.letStop(uid);
+    await w.tasks.stop();
+  }
+}
+
+describe('PodManager', () => {
+  it('runs what is wanted and removes what is not, every trace of it', () =>
+    world(async (w) => {
+      w.manager.update([desired('a'), desired('b', { name: 'other' })]);
+      await settle();
+      assert.deepEqual([...w.running], ['a', 'b']);
+      w.manager.update([desired('b', { name: 'other' })]);
+      await settle(4);
+      assert.deepEqual(w.log.slice(2), ['stop a', 'release a', 'purge a']);
+      assert.deepEqual([...w.running], ['b']);
+    }));
+
+  it('starts a successor of the same name only when its predecessor has ended', () =>
+    world(async (w) => {
+      w.manager.update([desired('v1')]);
+      await settle();
+      w.stubborn.set('v1', () => undefined);
+      w.manager.update([desired('v2')]);
+      await settle(4);
+      assert.deepEqual([...w.running], ['v1']);
+      const shown = w.manager
+        .pods()
+        .map((p) => [p.metadata.uid, Boolean(p.metadata.deletionTimestamp)]);
+      assert.deepEqual(shown, [
+        ['v2', false],
+        ['v1', true],
+      ]);
+      w.letStop('v1');
+      await settle(6);
+      assert.deepEqual(w.log.slice(0, 3), ['start v1', 'stop v1', 'release v1']);
+      assert.deepEqual(w.log.slice(3).sort(), ['purge v1', 'start v2']);
+    }));
+
+  it('makes a pod wait for the host port of one that is ending under another name', () =>
+    world(async (w) => {
+      w.manager.update([desired('old', { hostPort: 4444 })]);
+      await settle();
+      w.stubborn.set('old', () => undefined);
+      w.manager.update([desired('new', { name: 'renamed', file: '/m/x.yaml', hostPort: 4444 })]);
+      await settle(4);
+      assert.deepEqual([...w.running], ['old']);
+      w.letStop('old');
+      await settle(6);
+      assert.deepEqual([...w.running], ['new']);
+    }));
+
+  it('runs a pod again whose manifest came back while it was ending', () =>
+    world(async (w) => {
+      w.manager.update([desired('a')]);
+      await settle();
+      w.stubborn.set('a', () => undefined);
+      w.manager.update([]);
+      await settle();
+      w.manager.update([desired('a')]);
+      w.letStop('a');
+      await settle(8);
+      assert.deepEqual(w.log, ['start a', 'stop a', 'release a', 'purge a', 'start a']);
+    }));
+
+  it('keeps the records of a pod that ended by itself until its manifest goes', () =>
+    world(async (w) => {
+      w.results.set('a', () => ({ kind: 'terminal' }));
+      w.manager.update([desired('a')]);
+      await settle(6);
+      assert.deepEqual(w.log, ['start a', 'stop a', 'release a']);
+      assert.deepEqual([...w.manager.counts()], [['completed', 1]]);
+      w.manager.update([]);
+      await settle(4);
+      assert.deepEqual(w.log.at(-1), 'purge a');
+      assert.deepEqual(w.manager.pods(), []);
+    }));
+
+  it('does not start again what ended in an earlier life of the agent', () =>
+    world(async (w) => {
+      w.statuses.set('a', { phase: 'Succeeded' });
+      w.manager.update([desired('a')]);
+      await settle(6);
+      assert.deepEqual(w.log, ['release a']);
+      assert.equal(w.manager.pods()[0]?.status.phase, 'Succeeded');
+    }));
+
+  it('retries a failing pod with growing pauses and lets the others run', () =>
+    world(async (w) => {
+      w.failures.set('a', 4);
+      w.manager.update([desired('a'), desired('b', { name: 'other' })]);
+      await settle();
+      assert.deepEqual([...w.running], ['b']);
+      const at: number[] = [];
+      for (let ms = 0; ms < 30_000 && !w.running.has('a'); ms += 500) {
+        const before = w.log.length;
+        await w.clock.advance(500);
+        if (w.log.length > before) at.push((ms + 500) / 1000);
+      }
+      assert.deepEqual(at, [1, 3, 7, 15]);
+    }));
+
+  it('ends leftovers that no manifest asks for, but not while one of them may be wanted', () =>
+    world(async (w) => {
+      w.leftovers = [
+        { uid: 'a', name: 'web-edge1', namespace: 'default' },
+        { uid: 'old', name: 'gone-edge1', namespace: 'default' },
+      ];
+      w.manager.update([desired('a')]);
+      w.mayBeWanted = true;
+      await w.manager.adoptLeftovers();
+      await settle(4);
+      assert.deepEqual(w.log, ['start a']);
+      w.mayBeWanted = false;
+      await w.manager.adoptLeftovers();
+      await settle(6);
+      assert.deepEqual(w.log.slice(1), ['stop old', 'release old', 'purge old']);
+    }));
+
+  it('tells the warnings of a manifest once, as events of the pod', () =>
+    world(async (w) => {
+      const odd = desired('a', { warnings: ['spec.foo: unknown field'] });
+      w.manager.update([odd]);
+      w.manager.update([odd]);
+      await settle();
+      assert.deepEqual(w.events, ['ManifestWarning web-edge1']);
+      assert.deepEqual(w.manager.warnings('a'), ['spec.foo: unknown field']);
+    }));
+});
