@@ -93,7 +93,6 @@ export interface PodSpec {
   os?: { name: string };
   resourceClaims?: Record<string, unknown>[];
   resources?: ResourceRequirements;
-  workloadRef?: Record<string, unknown>;
 }
 
 export interface LocalObjectReference {

@@ -2,7 +2,12 @@
  * Owns: the v1 Volume. Sources that islet sets up are typed; those that need a cluster or a storage
  * driver are kept as plain records, for validation and for the message that names them.
  */
-import type { LocalObjectReference, ObjectFieldSelector, Quantity, ResourceFieldSelector } from './pod.ts';
+import type {
+  LocalObjectReference,
+  ObjectFieldSelector,
+  Quantity,
+  ResourceFieldSelector,
+} from './pod.ts';
 
 export interface KeyToPath {
   key: string;
@@ -53,7 +58,11 @@ export interface Volume {
   name: string;
   emptyDir?: EmptyDirSource;
   hostPath?: HostPathSource;
-  configMap?: LocalObjectReference & { items?: KeyToPath[]; defaultMode?: number; optional?: boolean };
+  configMap?: LocalObjectReference & {
+    items?: KeyToPath[];
+    defaultMode?: number;
+    optional?: boolean;
+  };
   secret?: { secretName?: string; items?: KeyToPath[]; defaultMode?: number; optional?: boolean };
   downwardAPI?: { items?: DownwardApiFile[]; defaultMode?: number };
   projected?: { sources?: ProjectedSourceItem[] | null; defaultMode?: number };

@@ -130,7 +130,8 @@ export interface Mount {
   selinuxRelabel?: boolean;
   propagation?: MountPropagation;
   recursiveReadOnly?: boolean;
-  image?: { image: string; userSpecifiedImage: string };
+  /** An image volume; `annotations` are the pod's. */
+  image?: { image: string; userSpecifiedImage: string; annotations?: Record<string, string> };
   imageSubPath?: string;
   uidMappings?: IdMapping[];
   gidMappings?: IdMapping[];
@@ -209,7 +210,12 @@ export interface ContainerStatus {
   message: string;
   labels: Record<string, string>;
   annotations: Record<string, string>;
-  mounts: { containerPath: string; hostPath: string; readonly: boolean; recursiveReadOnly: boolean }[];
+  mounts: {
+    containerPath: string;
+    hostPath: string;
+    readonly: boolean;
+    recursiveReadOnly: boolean;
+  }[];
   logPath: string;
   user?: { uid: number; gid: number; supplementalGroups: number[] };
   resources?: LinuxResources;
@@ -269,7 +275,11 @@ export interface RuntimeService {
   status(signal?: AbortSignal): Promise<RuntimeCondition[]>;
   /** The cgroup driver the runtime asks for; IsletError `unimplemented` on containerd 1.6. */
   cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'>;
-  runPodSandbox(config: SandboxConfig, runtimeHandler: string, signal?: AbortSignal): Promise<string>;
+  runPodSandbox(
+    config: SandboxConfig,
+    runtimeHandler: string,
+    signal?: AbortSignal,
+  ): Promise<string>;
   /** Idempotent; an unknown id is a success. */
   stopPodSandbox(id: string, signal?: AbortSignal): Promise<void>;
   removePodSandbox(id: string, signal?: AbortSignal): Promise<void>;

@@ -35,13 +35,27 @@ export class PodManager {
   readonly #deps: PodManagerDeps;
   readonly #desired = new Map<string, DesiredPod>();
   readonly #workers = new Map<string, PodWorker>();
+  #begun = false;
 
   constructor(deps: PodManagerDeps) {
     this.#deps = deps;
   }
 
+  /** Begins with the first desired set: leftovers first, so that their successors wait for them. */
+  async begin(pods: readonly DesiredPod[]): Promise<void> {
+    this.#want(pods);
+    await this.adoptLeftovers();
+    this.#begun = true;
+    this.#reconcile();
+  }
+
   /** Replaces the desired set. */
   update(pods: readonly DesiredPod[]): void {
+    this.#want(pods);
+    if (this.#begun) this.#reconcile();
+  }
+
+  #want(pods: readonly DesiredPod[]): void {
     const before = new Map(this.#desired);
     this.#desired.clear();
     for (const desired of pods) {
@@ -53,12 +67,18 @@ export class PodManager {
         this.#deps.events.event(target, 'Warning', EventReason.ManifestWarning, warning);
       }
     }
-    this.#reconcile();
   }
 
-  /** Something about this pod changed in the runtime. */
-  poke(uid: string): void {
-    this.#workers.get(uid)?.poke();
+  /** Something about this pod changed in the runtime. Returns whether anybody works on it. */
+  poke(uid: string): boolean {
+    const worker = this.#workers.get(uid);
+    worker?.poke();
+    return worker !== undefined;
+  }
+
+  /** `<name>_<namespace>` of every wanted pod. */
+  wantedNames(): ReadonlySet<string> {
+    return new Set([...this.#desired.values()].map((d) => podFullName(d.pod)));
   }
 
   /** Ends what no manifest asks for and nobody works on. */

@@ -126,6 +126,7 @@ export class PodSync {
       restartCounts: new Map(counts),
       nodeIps,
       nowMs: clock.wall(),
+      activeMs: clock.monotonic() - memory.activeSinceMs,
       terminal,
       terminationMessage,
       runtimeName,
@@ -196,10 +197,7 @@ export class PodSync {
   #deadlineIn(pod: Pod, memory: PodMemory): number | undefined {
     const seconds = pod.spec.activeDeadlineSeconds;
     if (seconds === undefined) return undefined;
-    const started = Date.parse(this.#deps.statuses.get(pod.metadata.uid)?.startTime ?? '');
-    const age = Number.isNaN(started)
-      ? this.#deps.clock.monotonic() - memory.activeSinceMs
-      : this.#deps.clock.wall() - started;
+    const age = this.#deps.clock.monotonic() - memory.activeSinceMs;
     return Math.max(0, seconds * 1000 - age) + 1;
   }
 

@@ -82,7 +82,7 @@ export class PodWorker {
     this.#memory = {
       reasons: new Map(),
       actedAtMs: 0,
-      activeSinceMs: deps.clock.monotonic(),
+      activeSinceMs: deps.clock.monotonic() - activeBefore(deps, ref.uid),
       lastTriedAttempt: undefined,
     };
   }
@@ -304,4 +304,10 @@ export class PodWorker {
   #jittered(ms: number): number {
     return ms * (1 + this.#deps.random() * JITTER);
   }
+}
+
+/** How long the pod was active before this agent started; only there the wall clock counts. */
+function activeBefore(deps: WorkerDeps, uid: string): number {
+  const startedMs = Date.parse(deps.statuses.restore(uid)?.startTime ?? '');
+  return Number.isNaN(startedMs) ? 0 : Math.max(0, deps.clock.wall() - startedMs);
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Pod } from '../api/pod.ts';
+import { podDir } from '../volume/paths.ts';
 import { hostsText } from './hosts.ts';
 
 export interface PodFilesDeps {
@@ -27,7 +28,7 @@ export class PodFiles {
   }
 
   podDir(uid: string): string {
-    return path.join(this.#deps.rootDir, 'pods', uid);
+    return podDir(this.#deps.rootDir, uid);
   }
 
   logDir(pod: { namespace: string; name: string; uid: string }): string {

@@ -8,7 +8,7 @@ import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { containerTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
-import type { RuntimeService, SandboxConfig } from '../cri/model.ts';
+import type { ContainerConfig, RuntimeService, SandboxConfig } from '../cri/model.ts';
 import type { ImagePuller } from '../image/puller.ts';
 import { goSeconds } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
@@ -16,8 +16,9 @@ import { messageOf } from '../util/errors.ts';
 import type { Limiter } from '../util/limiter.ts';
 import { ConfigError } from './config-error.ts';
 import type { ContainerImage } from './container-config.ts';
-import { containerConfig } from './container-config.ts';
+import { containerConfig, containerSubPaths } from './container-config.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
+import type { EnvInput } from './env.ts';
 import { runHook } from './hooks.ts';
 import type { PodKiller } from './kill.ts';
 import { namedPorts } from './kill.ts';
@@ -34,13 +35,16 @@ export interface StartFailure {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Prepares sub paths of volumes; by index in `volumeMounts`. */
+/** Makes a sub path of a volume ready on the host; the volume manager does it. */
 export interface SubPaths {
-  prepare(
+  prepareSubPath(
     pod: Pod,
     container: Container,
-    volumes: ReadonlyMap<string, MountedVolume>,
-  ): Promise<ReadonlyMap<number, string>>;
+    mountIndex: number,
+    volume: MountedVolume,
+    subPath: string,
+    signal: AbortSignal,
+  ): Promise<string>;
 }
 
 export interface StarterDeps {
@@ -148,7 +152,9 @@ export class ContainerStarter {
     const { runtime, events, backoff } = this.#deps;
     const { pod, sandbox } = context;
     const restartCount = await this.#restartCount(pod, container, run.previous);
-    const config = await this.#config(context, container, image, restartCount).catch(asFailure);
+    const config = await this.#config(context, container, image, restartCount, signal).catch(
+      asFailure,
+    );
     if ('reason' in config) return this.#failed(run.target, config);
     backoff.restarted(pod, container, run.exited, restartCount);
     let id: string;
@@ -188,22 +194,34 @@ export class ContainerStarter {
     container: Container,
     image: ContainerImage,
     restartCount: number,
-  ): Promise<ReturnType<typeof containerConfig>> {
-    const { files, subPaths, facts } = this.#deps;
+    signal: AbortSignal,
+  ): Promise<ContainerConfig> {
+    const { files, facts } = this.#deps;
     const { pod, sandbox, volumes } = context;
     await files.ensureContainerLogDir(pod, container.name);
+    const base = { pod, container, podIps: sandbox.ips, volumes, facts };
     return containerConfig({
-      pod,
-      container,
+      ...base,
       restartCount,
       image,
-      podIps: sandbox.ips,
-      volumes,
-      subPaths: await subPaths.prepare(pod, container, volumes),
+      subPaths: await this.#subPaths(base, signal),
       terminationLogPath: await files.createTerminationLog(pod, container.name),
       hostsPath: await files.writeHosts(pod, sandbox.ips),
-      facts,
     });
+  }
+
+  async #subPaths(input: EnvInput, signal: AbortSignal): Promise<Map<number, string>> {
+    const prepared = new Map<number, string>();
+    for (const { index, volumeName, subPath } of containerSubPaths(input)) {
+      const volume = input.volumes.get(volumeName);
+      if (!volume) continue;
+      const { pod, container } = input;
+      prepared.set(
+        index,
+        await this.#deps.subPaths.prepareSubPath(pod, container, index, volume, subPath, signal),
+      );
+    }
+    return prepared;
   }
 
   async #postStart(

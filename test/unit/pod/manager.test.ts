@@ -111,6 +111,7 @@ function desired(
 async function world(body: (w: World) => Promise<void>): Promise<void> {
   const w = new World();
   try {
+    await w.manager.begin([]);
     await body(w);
   } finally {
     for (const uid of w.stubborn.keys()) w.letStop(uid);
@@ -230,6 +231,20 @@ describe('PodManager', () => {
       await settle(6);
       assert.deepEqual(w.log.slice(1), ['stop old', 'release old', 'purge old']);
     }));
+
+  it('ends the leftover of a changed manifest before its successor starts', async () => {
+    const w = new World();
+    w.leftovers = [{ uid: 'v1', name: 'web-edge1', namespace: 'default' }];
+    w.stubborn.set('v1', () => undefined);
+    await w.manager.begin([desired('v2')]);
+    await settle(4);
+    assert.deepEqual(w.log, ['stop v1']);
+    w.letStop('v1');
+    await settle(6);
+    assert.deepEqual(w.log.slice(0, 2), ['stop v1', 'release v1']);
+    assert.ok(w.running.has('v2'));
+    await w.tasks.stop();
+  });
 
   it('tells the warnings of a manifest once, as events of the pod', () =>
     world(async (w) => {

@@ -1,0 +1,111 @@
+/**
+ * Owns: the answers that the servers give about the running agent, from what it holds in memory.
+ * Before the runtime has answered for the first time there are no workers yet: then the pods are those
+ * of the manifests, with their stored status.
+ */
+import type { Pod } from './api/pod.ts';
+import type { FileSource } from './manifest/source.ts';
+import type { Registry } from './metrics/registry.ts';
+import type {
+  AgentView,
+  EventFilter,
+  EventView,
+  FileView,
+  HealthCheck,
+  VersionView,
+} from './server/view.ts';
+import type { RuntimeHalf } from './runtime-half.ts';
+import type { StatusManager } from './status/manager.ts';
+import type { Store } from './store/store.ts';
+import type { Clock } from './util/clock.ts';
+
+export interface AgentViewDeps {
+  readonly islet: string;
+  readonly nodeName: string;
+  readonly source: FileSource;
+  readonly statuses: StatusManager;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  /** undefined until the runtime has answered. */
+  readonly runtimeHalf: () => RuntimeHalf | undefined;
+}
+
+export class LiveView implements AgentView {
+  readonly #deps: AgentViewDeps;
+  readonly #startedMs: number;
+
+  constructor(deps: AgentViewDeps) {
+    this.#deps = deps;
+    this.#startedMs = deps.clock.monotonic();
+  }
+
+  pods(): readonly Pod[] {
+    const half = this.#deps.runtimeHalf();
+    if (half) return half.manager.pods();
+    return this.#deps.source.current().map(({ pod }) => {
+      const status = this.#deps.statuses.restore(pod.metadata.uid) ?? pod.status;
+      return { ...pod, status };
+    });
+  }
+
+  files(): readonly FileView[] {
+    return this.#deps.source.verdicts().map((v) => ({
+      file: v.file,
+      state: v.state,
+      messages: [...v.messages, ...v.warnings],
+      pods: v.pods,
+      usingLastGood: v.usingLastGood,
+    }));
+  }
+
+  events(filter: EventFilter): readonly EventView[] {
+    const { pod, ...rest } = filter;
+    const wanted = pod === undefined ? rest : { ...rest, name: pod };
+    return this.#deps.store.events.list(wanted).map((e) => ({
+      type: e.type,
+      reason: e.reason,
+      message: e.message,
+      kind: e.kind === 'Node' ? 'Node' : 'Pod',
+      namespace: e.namespace,
+      name: e.name,
+      uid: e.uid,
+      ...(e.fieldPath === '' ? {} : { fieldPath: e.fieldPath }),
+      count: e.count,
+      firstSeenMs: e.firstMs,
+      lastSeenMs: e.lastMs,
+    }));
+  }
+
+  version(): VersionView {
+    const { islet, nodeName, clock, runtimeHalf } = this.#deps;
+    const runtime = runtimeHalf()?.version;
+    return {
+      islet,
+      node: process.version,
+      containerRuntime: runtime?.runtimeName ?? '',
+      containerRuntimeVersion: runtime?.runtimeVersion ?? '',
+      nodeName,
+      uptimeSeconds: Math.floor((clock.monotonic() - this.#startedMs) / 1000),
+    };
+  }
+
+  health(): readonly HealthCheck[] {
+    const half = this.#deps.runtimeHalf();
+    const pleg = half ? half.pleg.healthy() : 'the container runtime has not answered yet';
+    const checks: [string, string | undefined][] = [
+      ['pleg', pleg && `PLEG is not healthy: ${pleg.replace(/^PLEG is not healthy: /, '')}`],
+      ['manifests', this.#deps.source.trouble()],
+    ];
+    return checks.map(([name, error]) => (error === undefined ? { name } : { name, error }));
+  }
+
+  metrics(): string {
+    this.#deps.runtimeHalf()?.reportWorkers();
+    return this.#deps.registry.expose();
+  }
+
+  warnings(uid: string): readonly string[] {
+    return this.#deps.runtimeHalf()?.manager.warnings(uid) ?? [];
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Owns: the command line: which commands there are, their options, and which code each loads. A
+ * command imports what it needs when it runs, so that `islet check` costs neither SQLite nor gRPC.
+ */
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Command, Option } from 'commander';
+import { AGENT_FLAGS, normalizeArgv } from '../config/flags.ts';
+import { SystemClock } from '../util/clock.ts';
+import type { CliIo } from './io.ts';
+import { processIo } from './process-io.ts';
+
+/** Resolves to the exit status. */
+export async function runProgram(argv: readonly string[]): Promise<number> {
+  let status = 0;
+  const program = new Command('islet')
+    .description('A standalone node agent: static pods on containerd without a control plane.')
+    .showSuggestionAfterError()
+    .helpCommand(false);
+  const done = (code: number): void => {
+    status = code;
+  };
+  addAgentCommands(program, done);
+  addOfflineCommands(program, done);
+  addQueryCommands(program, done);
+  await program.parseAsync(normalizeArgv(argv));
+  return status;
+}
+
+type Done = (status: number) => void;
+type Parsed = Readonly<Record<string, unknown>>;
+
+function addAgentCommands(program: Command, done: Done): void {
+  const agent = (name: string, text: string): Command => {
+    const command = program.command(name).description(text).allowExcessArguments(false);
+    for (const { flags, description } of AGENT_FLAGS) command.option(flags, description);
+    return command;
+  };
+  agent('run', 'run the agent').action(async (options: Parsed) => {
+    const { runAgent } = await import('./run.ts');
+    done(await runAgent(options, packageVersion()));
+  });
+  agent('up', 'run the agent on ./manifests and show its pods come up').action(
+    async (options: Parsed) => {
+      const { runUp } = await import('./run.ts');
+      done(await runUp(options, packageVersion()));
+    },
+  );
+}
+
+function addOfflineCommands(program: Command, done: Done): void {
+  const nodeName = (options: Parsed): string =>
+    String(options['hostnameOverride'] ?? os.hostname()).toLowerCase();
+  program
+    .command('check')
+    .description('say what is wrong with manifests, without an agent')
+    .argument('<file...>')
+    .addOption(new Option('-o, --output <format>').choices(['text', 'json']).default('text'))
+    .option('--hostname-override <name>', 'node name instead of the host name')
+    .action(async (files: string[], options: Parsed) => {
+      const { runCheck } = await import('./check.ts');
+      const { stdout, stderr } = process;
+      const output = options['output'] as 'text' | 'json';
+      done(runCheck(files, { output, nodeName: nodeName(options), stdout, stderr }));
+    });
+  const render = program
+    .command('render')
+    .description('show what the runtime would be asked for, without a runtime')
+    .argument('<file>')
+    .addOption(new Option('-o, --output <format>').choices(['yaml', 'json']).default('yaml'));
+  for (const { flags, description } of AGENT_FLAGS) render.option(flags, description);
+  render.action(async (file: string, options: Parsed) => {
+    const { configOrComplaint } = await import('./run.ts');
+    const config = configOrComplaint(options);
+    if (!config) return done(1);
+    const { runRender } = await import('./render.ts');
+    const { stdout, stderr } = process;
+    done(await runRender(file, { output: options['output'] as 'yaml', config, stdout, stderr }));
+  });
+}
+
+function addQueryCommands(program: Command, done: Done): void {
+  const io = (options: Parsed): CliIo => processIo(socketOf(options), new SystemClock());
+  const query = (name: string, text: string): Command =>
+    program
+      .command(name)
+      .description(text)
+      .option('--root-dir <dir>', 'root directory of the agent')
+      .option('--socket <path>', 'unix socket of the agent (default ROOT_DIR/islet.sock)');
+  query('get', 'list pods or manifest files')
+    .argument('<what>', 'pods, files, or pod/NAME')
+    .argument('[name...]')
+    .option('-n, --namespace <namespace>')
+    .option('-A, --all-namespaces')
+    .option('-o, --output <format>', 'wide, json, yaml or name')
+    .action(async (what: string, names: string[], options: Parsed) => {
+      const { getFiles, getPods } = await import('./get.ts');
+      if (['files', 'file', 'manifests'].includes(what)) {
+        return done(await getFiles(options, io(options)));
+      }
+      if (['pods', 'pod', 'po'].includes(what)) {
+        return done(await getPods({ names, ...options }, io(options)));
+      }
+      if (what.includes('/')) {
+        return done(await getPods({ names: [what, ...names], ...options }, io(options)));
+      }
+      process.stderr.write(`error: there is no resource "${what}"; there are pods and files\n`);
+      done(1);
+    });
+  query('describe', 'show everything about a pod')
+    .argument('<what>', 'pod NAME, or pod/NAME')
+    .argument('[name]')
+    .option('-n, --namespace <namespace>')
+    .action(async (what: string, name: string | undefined, options: Parsed) => {
+      const { describePod } = await import('./describe.ts');
+      const pod = ['pod', 'pods', 'po'].includes(what) && name !== undefined ? name : what;
+      done(await describePod({ pod, ...options }, io(options)));
+    });
+  query('logs', 'print the log of a container')
+    .argument('<pod>')
+    .argument('[container]')
+    .option('-c, --container <name>')
+    .option('-n, --namespace <namespace>')
+    .option('-f, --follow')
+    .option('-p, --previous')
+    .option('--timestamps')
+    .option('--tail <lines>')
+    .option('--since <duration>')
+    .action(async (pod: string, container: string | undefined, options: Parsed) => {
+      const { logs } = await import('./logs.ts');
+      done(
+        await logs(
+          { pod, ...(container === undefined ? {} : { container }), ...options },
+          io(options),
+        ),
+      );
+    });
+  query('events', 'list events')
+    .option('--for <pod>', 'NAME or pod/NAME')
+    .option('-n, --namespace <namespace>')
+    .option('-A, --all-namespaces')
+    .option('-o, --output <format>', 'json or yaml')
+    .action(async (options: Parsed) => {
+      const { events } = await import('./events.ts');
+      done(await events(options, io(options)));
+    });
+  query('version', 'show the versions of this program, the agent and the runtime')
+    .option('--client', 'do not ask the agent')
+    .option('-o, --output <format>', 'json or yaml')
+    .action(async (options: Parsed) => {
+      const { version } = await import('./version.ts');
+      const own = { islet: packageVersion(), node: process.version };
+      done(await version({ ...own, ...options }, io(options)));
+    });
+}
+
+/** `--socket`, else below `--root-dir`, else where an agent with default settings has it. */
+function socketOf(options: Parsed): string {
+  if (typeof options['socket'] === 'string') return path.resolve(options['socket']);
+  const root = typeof options['rootDir'] === 'string' ? options['rootDir'] : '/var/lib/islet';
+  return path.join(path.resolve(root), 'islet.sock');
+}
+
+function packageVersion(): string {
+  const file = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,109 @@
+/**
+ * Owns: `islet run` and `islet up`: the agent as a process: signals, exit status, and what a start
+ * that cannot succeed prints (one line a fault, never a stack trace).
+ */
+import path from 'node:path';
+import { Agent } from '../agent.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/model.ts';
+import { BUSYBOX_IMAGE } from '../image/busybox.ts';
+import { SystemClock, systemRandom } from '../util/clock.ts';
+import { IsletError, messageOf } from '../util/errors.ts';
+import { createLogger } from '../util/log.ts';
+import type { Logger } from '../util/log.ts';
+import { processIo } from './process-io.ts';
+import { showUntilReady } from './up.ts';
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+const DEBUG_VERBOSITY = 4;
+
+/** Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start. */
+export async function runAgent(parsed: Parsed, version: string): Promise<number> {
+  const config = configOrComplaint(parsed);
+  if (!config) return 1;
+  const clock = new SystemClock();
+  const stopped = stopSignal();
+  const agent = await started(() => {
+    const logger = loggerOf(config, clock);
+    return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
+  });
+  if (!agent) return 1;
+  await stopped;
+  await agent.stop();
+  return 0;
+}
+
+/** As `run`, on ./manifests unless told otherwise; shows the pods until they are Ready. */
+export async function runUp(parsed: Parsed, version: string): Promise<number> {
+  const withManifests = { podManifestPath: path.resolve('manifests'), ...parsed };
+  const config = configOrComplaint(parsed['config'] === undefined ? withManifests : parsed);
+  if (!config) return 1;
+  const clock = new SystemClock();
+  const io = processIo(config.islet.socketPath, clock);
+  const agent = await started(() => {
+    // The table has the terminal; what goes wrong is still said.
+    const level = config.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'warn';
+    const logger = createLogger({ sink: process.stderr, level, wall: () => clock.wall() });
+    const localImages = [{ name: BUSYBOX_IMAGE, kind: 'busybox' }] as const;
+    return new Agent({ config, version, clock, random: systemRandom, logger, localImages });
+  });
+  if (!agent) return 1;
+  const { view } = agent;
+  const ready = await showUntilReady(() => ({ pods: view.pods(), files: view.files() }), io);
+  if (ready) {
+    io.stdout.write(
+      `\nAll pods of ${config.kubelet.staticPodPath} are ready. Drop, change or delete manifests there;` +
+        ' look with `build/src/main.js get pods` in another terminal. Ctrl-C ends the agent, the pods go on.\n',
+    );
+    await aborted(io.signal);
+  }
+  await agent.stop();
+  return 0;
+}
+
+/** The configuration, or undefined after its faults were printed. */
+export function configOrComplaint(parsed: Parsed): Config | undefined {
+  try {
+    return loadConfig(parsed);
+  } catch (error) {
+    return complain(error);
+  }
+}
+
+async function started(make: () => Agent): Promise<Agent | undefined> {
+  let agent: Agent | undefined;
+  try {
+    agent = make();
+    await agent.start();
+    return agent;
+  } catch (error) {
+    await agent?.stop();
+    return complain(error);
+  }
+}
+
+/** A fault of the surroundings is one line; anything else is a bug and may look like one. */
+function complain(error: unknown): undefined {
+  if (!(error instanceof IsletError)) throw error;
+  process.stderr.write(`${messageOf(error)}\n`);
+  return undefined;
+}
+
+function loggerOf(config: Config, clock: SystemClock): Logger {
+  const level = config.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
+  return createLogger({ sink: process.stderr, level, wall: () => clock.wall() });
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve());
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,29 @@
+/**
+ * Owns: the fields of the second document, `kind: IsletConfiguration`, for what only islet has.
+ *
+ *   apiVersion: islet.dev/v1alpha1
+ *   kind: IsletConfiguration
+ *   containerd: auto            # auto | managed | external, as --containerd
+ *   socketPath: islet.sock      # the CLI's socket; relative to this file; default <root-dir>/islet.sock
+ *   maxParallelStarts: 2        # pods that start at once; default max(2, cores)
+ *   eventJournalSize: 5000      # events kept
+ *   eventJournalMaxAge: 168h    # and for how long
+ *   pauseImage: registry.k8s.io/pause:3.6   # sandbox image of a managed containerd
+ *   podSubnet: 10.88.0.0/16     # pod network of a managed containerd; default podCIDR if that is set
+ */
+import { duration, form, int, oneOf, text } from './schema.ts';
+import type { Fields } from './schema.ts';
+
+export const ISLET_API_VERSION = 'islet.dev/v1alpha1';
+export const ISLET_KIND = 'IsletConfiguration';
+export const CONTAINERD_MODES = ['auto', 'managed', 'external'] as const;
+
+export const ISLET_FIELDS: Fields = {
+  containerd: oneOf(...CONTAINERD_MODES),
+  socketPath: form('path'),
+  maxParallelStarts: int(1, 1000),
+  eventJournalSize: int(1, 1_000_000),
+  eventJournalMaxAge: duration(),
+  pauseImage: text,
+  podSubnet: form('cidr'),
+};

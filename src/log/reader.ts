@@ -1,0 +1,179 @@
+/**
+ * Owns: reading a container's log: its end or all of it, once or for as long as the container runs,
+ * across rotation. Spec: gc-logs-images.md §3.2.
+ * Invariants: constant memory whatever the size of file and lines; the sink is awaited, so a slow
+ * reader slows the reading and nothing piles up; no line is cut, repeated or left out by a rotation.
+ * Unlike the kubelet: a follower that fell behind by one rotation reads the rotated file first.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { codeOf } from '../util/errors.ts';
+import { LogWatch, type FollowOptions } from './follow.ts';
+import { LogFormatter, type FormatOptions } from './formatter.ts';
+import { LineSplitter, type Piece } from './line-splitter.ts';
+import { identify, rotatedFiles, successor, type LogFile } from './rotated.ts';
+import { openRegular, tailStart } from './tail.ts';
+
+export interface ReadLogOptions extends FormatOptions {
+  /** Only the last so many lines of the file as it is now. */
+  readonly tailLines?: number;
+  /** The output ends after so many bytes. */
+  readonly limitBytes?: number;
+  /** Go on while the container runs. */
+  readonly follow?: FollowOptions;
+}
+
+/** Takes the next bytes of the output; resolves when more may come. The bytes are the sink's to keep. */
+export type LogSink = (bytes: Buffer) => Promise<void> | void;
+
+const CHUNK = 64 * 1024;
+
+/**
+ * Resolves at the end of the file, or when following and the container has ended.
+ * Throws IsletError `not-found` when the file is missing, the signal's reason when aborted.
+ */
+export async function readLogs(
+  path: string,
+  options: ReadLogOptions,
+  sink: LogSink,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  if (options.tailLines === 0 && !options.follow) return;
+  // Watching begins before the first byte is read: no change falls between the two.
+  const watch = options.follow && new LogWatch(path, options.follow);
+  const reading = new Reading(path, options, sink, signal);
+  try {
+    await reading.open();
+    if (watch) await reading.follow(watch);
+    else await reading.toEnd();
+    await reading.finish();
+  } finally {
+    watch?.close();
+    await reading.close();
+  }
+}
+
+class Reading {
+  readonly #path: string;
+  readonly #options: ReadLogOptions;
+  readonly #sink: LogSink;
+  readonly #signal: AbortSignal;
+  readonly #chunk = Buffer.allocUnsafeSlow(CHUNK);
+  readonly #splitter = new LineSplitter();
+  readonly #formatter: LogFormatter;
+  #handle: FileHandle | undefined;
+  #identity = '';
+  /** Rotated files that are older than the open one, or were read. */
+  readonly #older = new Set<string>();
+  #position = 0;
+  #left: number;
+
+  constructor(path: string, options: ReadLogOptions, sink: LogSink, signal: AbortSignal) {
+    this.#path = path;
+    this.#options = options;
+    this.#sink = sink;
+    this.#signal = signal;
+    this.#formatter = new LogFormatter(options);
+    this.#left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  async open(): Promise<void> {
+    this.#handle = await openRegular(this.#path);
+    const { dev, ino, size } = await this.#handle.stat();
+    this.#identity = `${dev}:${ino}`;
+    if (this.#options.follow) {
+      for (const file of await rotatedFiles(this.#path)) this.#older.add(file.identity);
+      this.#older.delete(this.#identity); // rotated since it was opened
+    }
+    const lines = this.#options.tailLines ?? Number.POSITIVE_INFINITY;
+    this.#position = await tailStart(this.#handle, size, lines);
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  async follow(watch: LogWatch): Promise<void> {
+    while (this.#left > 0) {
+      const ended = watch.ended();
+      await this.toEnd();
+      const next = await this.#next(ended);
+      if (next) await this.#switchTo(next);
+      else if (ended) return;
+      else await watch.changed(this.#signal);
+    }
+  }
+
+  /** Reads the open file up to its present end. */
+  async toEnd(): Promise<void> {
+    while (this.#handle && this.#left > 0) {
+      this.#signal.throwIfAborted();
+      const { bytesRead } = await this.#handle.read(this.#chunk, 0, CHUNK, this.#position);
+      if (bytesRead === 0) return;
+      this.#position += bytesRead;
+      await this.#emit(this.#splitter.push(this.#chunk.subarray(0, bytesRead)));
+    }
+  }
+
+  /** A last line without its newline: a container cut off in the middle of writing. */
+  async finish(): Promise<void> {
+    const rest = this.#splitter.end();
+    if (rest) await this.#emit([rest]);
+  }
+
+  /**
+   * The file to go on with. An empty new one is not yet it: until the runtime has written there, it
+   * may still write to the old one.
+   */
+  async #next(ended: boolean): Promise<LogFile | undefined> {
+    const current = await identify(this.#path);
+    if (current?.identity === this.#identity) {
+      if (current.size < this.#position) this.#restart(); // truncated in place
+      return undefined;
+    }
+    const rotated = await rotatedFiles(this.#path);
+    const younger = rotated.filter((file) => !this.#older.has(file.identity));
+    const next = successor(this.#identity, younger, current);
+    return next && (next.size > 0 || ended) ? next : undefined;
+  }
+
+  async #switchTo(next: LogFile): Promise<void> {
+    await this.toEnd(); // what came between the last read and the first line of the next file
+    await this.finish();
+    const handle = await openIfThere(next.path);
+    if (!handle) return; // rotated again meanwhile: the next round looks afresh
+    const { dev, ino } = await handle.stat();
+    if (`${dev}:${ino}` !== next.identity) {
+      await handle.close();
+      return;
+    }
+    await this.close();
+    this.#older.add(this.#identity);
+    this.#handle = handle;
+    this.#identity = next.identity;
+    this.#position = 0;
+  }
+
+  #restart(): void {
+    this.#position = 0;
+    this.#splitter.end();
+  }
+
+  async #emit(pieces: Iterable<Piece>): Promise<void> {
+    const parts: Buffer[] = [];
+    for (const piece of pieces) this.#formatter.format(piece, parts);
+    const bytes = Buffer.concat(parts).subarray(0, this.#left);
+    this.#left -= bytes.length;
+    if (bytes.length > 0) await this.#sink(bytes);
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await openRegular(path);
+  } catch (error) {
+    if (codeOf(error) === 'not-found') return undefined;
+    throw error;
+  }
+}

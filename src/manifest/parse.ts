@@ -1,0 +1,49 @@
+/**
+ * Owns: the bytes of a manifest file → its documents as trees, or everything that is wrong with it as
+ * text, JSON or YAML. Invariant: never throws, whatever the bytes.
+ */
+import { parseJson, SyntaxProblem } from './json-tree.ts';
+import type { Problem } from './model.ts';
+import { decodeText } from './text.ts';
+import { Lines } from './tree.ts';
+import type { Tree } from './tree.ts';
+import { parseYaml } from './yaml-tree.ts';
+
+export interface ParsedFile {
+  /** Empty documents are left out; none when there are problems. */
+  trees: Tree[];
+  problems: Problem[];
+  lines: Lines;
+}
+
+export function parseManifest(bytes: Uint8Array): ParsedFile {
+  const decoded = decodeText(bytes);
+  const lines = new Lines(decoded.text);
+  if (!decoded.ok) {
+    return { trees: [], problems: [problemAt(lines, decoded.message, decoded.at)], lines };
+  }
+  const { trees, problems } = decoded.json ? jsonTrees(decoded.text) : yamlTrees(decoded.text);
+  return {
+    trees: problems.length > 0 ? [] : trees,
+    problems: problems.map(({ message, at }) => problemAt(lines, message, at)),
+    lines,
+  };
+}
+
+function jsonTrees(text: string): { trees: Tree[]; problems: SyntaxProblem[] } {
+  try {
+    return { trees: [parseJson(text)], problems: [] };
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+    return { trees: [], problems: [error] };
+  }
+}
+
+function yamlTrees(text: string): { trees: Tree[]; problems: SyntaxProblem[] } {
+  const { documents, problems } = parseYaml(text);
+  return { trees: documents.flatMap(({ tree }) => tree ?? []), problems };
+}
+
+function problemAt(lines: Lines, message: string, at: number): Problem {
+  return { path: '', ...lines.position(at), message, stage: 'parse' };
+}

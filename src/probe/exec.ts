@@ -1,0 +1,72 @@
+/**
+ * Owns: the exec handler (spec: probes.md §3.3).
+ * Leaves to others: running and killing the command (the runtime).
+ */
+import type { Container } from '../api/pod.ts';
+import { runtimeText } from '../cri/errors.ts';
+import type { ExecResult, RuntimeService } from '../cri/model.ts';
+import { expand } from '../runtime/expand.ts';
+import { goDuration } from '../util/backoff.ts';
+import type { Clock } from '../util/clock.ts';
+import { codeOf } from '../util/errors.ts';
+import type { Outcome, ProbeSubject } from './model.ts';
+import { MAX_OUTPUT_BYTES, SUCCESS, errored, failure } from './model.ts';
+import { TimeIsUp, within } from './within.ts';
+
+export interface ExecProbeDeps {
+  readonly runtime: Pick<RuntimeService, 'execSync' | 'version'>;
+  readonly clock: Clock;
+}
+
+/** How long beyond the command's own time the runtime may take to say that it is over. */
+const ANSWER_MS = 5_000;
+
+/**
+ * Unlike the kubelet, which waits two minutes more: a runtime that says nothing after the time is asked
+ * whether it is there. If so, it is the command that hangs (a child of it keeps the output open), and that
+ * is a failure. If not, the container is not blamed for it.
+ */
+export async function probeExec(
+  deps: ExecProbeDeps,
+  subject: ProbeSubject,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { clock, runtime } = deps;
+  const { container, containerId, probe } = subject;
+  const command = probeCommand(container, probe.exec?.command ?? []);
+  const seconds = probe.timeoutSeconds;
+  try {
+    const answer = await within(clock, seconds * 1000 + ANSWER_MS, signal, (inner) =>
+      runtime.execSync(containerId, command, seconds, inner),
+    );
+    return answer.exitCode === 0 ? SUCCESS : failure(outputOf(answer));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TimeIsUp) {
+      if (!(await isThere(deps, signal))) return errored('the runtime does not answer');
+    } else if (codeOf(error) !== 'deadline') return errored(runtimeText(error));
+    const shown = JSON.stringify(command.join(' '));
+    return failure(`command timed out: ${shown} timed out after ${goDuration(seconds * 1000)}`);
+  }
+}
+
+/** Only what the manifest says literally is known to a probe; other variables count as empty. */
+export function probeCommand(container: Container, command: readonly string[]): string[] {
+  if (!command.some((part) => part.includes('$'))) return [...command];
+  const vars = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
+  return command.map((part) => expand(part, vars));
+}
+
+function outputOf({ stdout, stderr }: ExecResult): string {
+  return Buffer.concat([stdout, stderr]).toString('utf8', 0, MAX_OUTPUT_BYTES);
+}
+
+async function isThere({ runtime, clock }: ExecProbeDeps, signal: AbortSignal): Promise<boolean> {
+  try {
+    await within(clock, ANSWER_MS, signal, (inner) => runtime.version(inner));
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

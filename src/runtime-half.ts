@@ -1,0 +1,248 @@
+/**
+ * Owns: the half of the agent that needs a runtime: everything from the relist to the pod workers, put
+ * together once the runtime has answered and its cgroup driver is known.
+ */
+import type { CriClient } from './cri/client.ts';
+import type { RuntimeVersion } from './cri/model.ts';
+import type { Config } from './config/model.ts';
+import { findLeftovers } from './gc/leftovers.ts';
+import { ImagePuller } from './image/puller.ts';
+import { TokenBucket } from './image/token-bucket.ts';
+import type { FileSource } from './manifest/source.ts';
+import type { Registry } from './metrics/registry.ts';
+import { plegMetrics } from './pleg/metric.ts';
+import { Pleg } from './pleg/relist.ts';
+import { systemPodCgroups } from './pod/cgroups.ts';
+import type { PodCgroups } from './pod/cgroups.ts';
+import { PodEnd } from './pod/end.ts';
+import { PodManager } from './pod/manager.ts';
+import type { RuntimeView } from './pod/ports.ts';
+import { PodSync } from './pod/sync.ts';
+import { CrashBackoff } from './runtime/crash-backoff.ts';
+import { PodExecutor } from './runtime/execute.ts';
+import { PodKiller } from './runtime/kill.ts';
+import type { NodeFacts } from './runtime/node-facts.ts';
+import { PodFiles } from './runtime/pod-files.ts';
+import { SandboxBuilder } from './runtime/sandbox-builder.ts';
+import { ContainerStarter } from './runtime/start.ts';
+import type { StatusManager } from './status/manager.ts';
+import { TerminationMessages } from './status/termination-message.ts';
+import type { Store } from './store/store.ts';
+import type { Clock, Random } from './util/clock.ts';
+import { Limiter } from './util/limiter.ts';
+import type { Logger } from './util/log.ts';
+import type { TaskGroup } from './util/task-group.ts';
+import { VolumeManager } from './volume/manager.ts';
+import { loadCore } from './wasm/core.ts';
+import { Relister } from './wasm/relister.ts';
+
+export interface RuntimeHalfDeps {
+  readonly config: Config;
+  readonly facts: NodeFacts;
+  readonly cri: CriClient;
+  readonly version: RuntimeVersion;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly source: FileSource;
+  readonly store: Store;
+  readonly statuses: StatusManager;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly tasks: TaskGroup;
+}
+
+const START_PATIENCE_MS = 10_000;
+const PULL_PATIENCE_MS = 120_000;
+const CRASH_BACKOFF_BASE_MS = 10_000;
+const CONTAINER_LOGS_DIR = '/var/log/containers';
+
+export class RuntimeHalf {
+  readonly version: RuntimeVersion;
+  readonly pleg: Pleg;
+  readonly manager: PodManager;
+  readonly #deps: RuntimeHalfDeps;
+  readonly #cgroups: PodCgroups;
+
+  constructor(deps: RuntimeHalfDeps) {
+    const { config, facts, cri, clock, logger, statuses } = deps;
+    this.#deps = deps;
+    this.version = deps.version;
+    this.pleg = new Pleg({
+      runtime: cri.runtime,
+      relister: new Relister({ core: loadCore(), random: deps.random }),
+      clock,
+      log: logger,
+      metrics: plegMetrics(deps.registry),
+    });
+    this.#cgroups = systemPodCgroups(config.kubelet, deps.cgroupDriver, { facts, clock });
+    const { rootDir } = config;
+    const volumes = new VolumeManager({ rootDir, clock, logger, allocatable: facts.allocatable });
+    const { sync, end } = this.#workerParts(volumes);
+    this.manager = new PodManager({
+      worker: {
+        sync,
+        end,
+        runtimeView: this.#runtimeView(),
+        statuses,
+        clock,
+        random: deps.random,
+        logger,
+        syncFrequencyMs: config.kubelet.syncFrequencyMs,
+      },
+      statuses,
+      events: deps.store.events,
+      logger,
+      tasks: deps.tasks,
+      leftovers: () =>
+        findLeftovers({
+          inRuntime: () => this.pleg.knownPods(),
+          onDisk: () => volumes.podsOnDisk(),
+          inStore: () => deps.store.pods.all(),
+          wantedNames: () => this.manager.wantedNames(),
+        }),
+      mayBeWanted: () => this.#mayBeWanted(),
+    });
+  }
+
+  /** Starts relisting and working; resolves when every known pod has a worker. */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { tasks, source, logger } = this.#deps;
+    await this.#cgroups.ensureRoot(signal);
+    this.pleg.onEvent(({ uid }) => {
+      if (!this.manager.poke(uid)) this.#adoptSoon();
+    });
+    tasks.spawn('relist', (stop) => this.pleg.run(stop));
+    await this.pleg.getNewerThan('', 0, signal); // the first good list
+    source.subscribe((pods) => {
+      this.manager.update(pods);
+      this.#adoptSoon();
+    });
+    await this.manager.begin(source.current());
+    logger.debug('all pods are known', { pods: source.current().length });
+  }
+
+  /** Brings the gauges of the workers up to date; called when somebody reads the metrics. */
+  reportWorkers(): void {
+    const { registry, source } = this.#deps;
+    const working = registry.gauge('kubelet_working_pods', 'Number of pods by lifecycle.', [
+      'lifecycle',
+    ]);
+    for (const [lifecycle, count] of this.manager.counts()) working.set(count, { lifecycle });
+    registry
+      .gauge('kubelet_desired_pods', 'The number of pods the node is to run.', ['static'])
+      .set(source.current().length, { static: 'true' });
+  }
+
+  #adoptSoon(): void {
+    const { tasks } = this.#deps;
+    tasks.spawn('look for leftovers', () => this.manager.adoptLeftovers());
+  }
+
+  #workerParts(volumes: VolumeManager): { sync: PodSync; end: PodEnd } {
+    const { config, facts, cri, clock, logger, store, statuses } = this.#deps;
+    const { runtime, images } = cri;
+    const { events } = store;
+    const { kubelet, islet, rootDir } = config;
+    const files = new PodFiles({
+      rootDir,
+      podLogsDir: kubelet.podLogsDir,
+      containerLogsDir: CONTAINER_LOGS_DIR,
+      clusterDomain: kubelet.clusterDomain,
+    });
+    const backoff = new CrashBackoff({
+      clock,
+      store: store.restarts,
+      range: {
+        baseMs: Math.min(CRASH_BACKOFF_BASE_MS, kubelet.maxContainerRestartPeriodMs),
+        maxMs: kubelet.maxContainerRestartPeriodMs,
+      },
+    });
+    const starts = new Limiter({
+      slots: islet.maxParallelStarts,
+      patienceMs: START_PATIENCE_MS,
+      clock,
+    });
+    const puller = new ImagePuller({
+      images,
+      clock,
+      events,
+      pulls: new Limiter({ slots: parallelPulls(config), patienceMs: PULL_PATIENCE_MS, clock }),
+      rate: new TokenBucket({
+        clock,
+        perSecond: kubelet.registryPullQPS,
+        burst: kubelet.registryBurst,
+      }),
+      credentials: { credentialsFor: () => Promise.resolve([]) },
+    });
+    const killer = new PodKiller({ runtime, events, clock });
+    const messages = new TerminationMessages();
+    const sandboxes = new SandboxBuilder({
+      facts,
+      events,
+      cgroupParent: (pod) => this.#cgroups.cgroupParent(pod),
+    });
+    const starter = new ContainerStarter({
+      ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
+      ...{ facts, events, clock, starts },
+    });
+    const executor = new PodExecutor({
+      ...{ runtime, starter, killer, sandboxes, files, events, logger, starts },
+    });
+    const runtimeView = this.#runtimeView();
+    const cgroups = this.#cgroups;
+    const sync = new PodSync({
+      ...{ runtimeView, runtime, statuses, messages, executor, backoff, volumes, cgroups, files },
+      ...{ events, clock },
+      probes: noProbes,
+      nodeIps: facts.nodeIps,
+      runtimeName: this.version.runtimeName,
+    });
+    const forget = (uid: string): void => {
+      puller.forget(uid);
+      backoff.forget(uid);
+      messages.forget(uid);
+      store.restarts.deletePod(uid);
+    };
+    const end = new PodEnd({
+      ...{ runtimeView, runtime, killer, volumes, cgroups, files, statuses, events, clock },
+      forget,
+    });
+    return { sync, end };
+  }
+
+  #runtimeView(): RuntimeView {
+    const { pleg } = this;
+    return {
+      getNewerThan: (uid, ms, signal) => pleg.getNewerThan(uid, ms, signal),
+      current: (uid) => pleg.statusOf(uid),
+      relistNow: () => pleg.relistNow(),
+    };
+  }
+
+  /**
+   * Without a memory of what was good last (a new database), a manifest that cannot be read now may be
+   * that of any pod that runs.
+   */
+  #mayBeWanted(): boolean {
+    const { source, store } = this.#deps;
+    if (source.trouble() !== undefined) return true;
+    if (!store.recovered) return false;
+    return source
+      .verdicts()
+      .some((v) => v.state !== 'accepted' && v.state !== 'ignored' && !v.usingLastGood);
+  }
+}
+
+function parallelPulls(config: Config): number {
+  if (config.kubelet.serializeImagePulls) return 1;
+  return config.kubelet.maxParallelImagePulls ?? Number.MAX_SAFE_INTEGER;
+}
+
+const noProbes = {
+  livenessFailed: () => false,
+  startupFailed: () => false,
+  startupSucceeded: () => true,
+  started: () => true,
+  ready: () => true,
+};

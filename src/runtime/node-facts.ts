@@ -1,0 +1,140 @@
+/**
+ * Owns: what config building needs to know of the node, read once at start. Everything above works
+ * on these facts, so a test (or `islet render`) can describe any node.
+ * Invariant: plain data, never changed after it was read.
+ * Leaves to others: node addresses (node-ip.ts), what the node has of each resource (node-amounts.ts).
+ */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Config } from '../config/model.ts';
+import type { CgroupVersion } from './cgroup-version.ts';
+import { cgroupVersion } from './cgroup-version.ts';
+import type { NodeAmounts } from './node-amounts.ts';
+import { nodeAmounts } from './node-amounts.ts';
+import type { NodeInterfaces } from './node-ip.ts';
+import { detectNodeIps } from './node-ip.ts';
+
+export interface NodeFacts {
+  readonly nodeName: string;
+  /** Addresses of the node, primary first; never empty. */
+  readonly nodeIps: readonly string[];
+  /** Bytes (MemTotal). */
+  readonly memoryCapacity: number;
+  readonly capacity: NodeAmounts;
+  /** Capacity less reservations and hard eviction thresholds (spec eviction.md §9). */
+  readonly allocatable: NodeAmounts;
+  /** Capacity less reservations only: what all pods together may use. */
+  readonly podsLimit: NodeAmounts;
+  readonly cgroupVersion: CgroupVersion;
+  /** Kernel huge page sizes in bytes, ascending. */
+  readonly hugepageSizes: readonly number[];
+  /** Whether cgroups can limit swap: v1 swap accounting, or v2 memory.swap.max. */
+  readonly swapController: boolean;
+  /** `/sys/devices/system/cpu/cpuN/thermal_throttle` directories that exist. */
+  readonly thermalThrottlePaths: readonly string[];
+  readonly selinuxEnabled: boolean;
+  /** '' means: no resolver file, loopback DNS. */
+  readonly resolvConf: string;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly seccompDefault: boolean;
+  readonly cpuCFSQuota: boolean;
+  /** False: an out-of-memory kill takes the whole container; only cgroup v2 can. */
+  readonly singleProcessOOMKill: boolean;
+  /** <= 0: no limit. */
+  readonly podPidsLimit: number;
+}
+
+/** Where the facts are read; tests point these at recorded trees. */
+export interface NodeRoots {
+  readonly proc: string;
+  readonly sys: string;
+  readonly cgroup: string;
+  readonly interfaces: () => NodeInterfaces;
+}
+
+export const systemRoots: NodeRoots = {
+  proc: '/proc',
+  sys: '/sys',
+  cgroup: '/sys/fs/cgroup',
+  interfaces: () => os.networkInterfaces(),
+};
+
+/** @throws IsletError `invalid` when reservations exceed what the node has. */
+export function readNodeFacts(config: Config, roots: NodeRoots = systemRoots): NodeFacts {
+  const { kubelet } = config;
+  const version = cgroupVersion(roots.cgroup);
+  const hugepages = readHugepages(path.join(roots.sys, 'kernel/mm/hugepages'));
+  const amounts = nodeAmounts(config, roots, hugepages);
+  return {
+    nodeName: config.nodeName,
+    nodeIps: config.nodeIps.length > 0 ? config.nodeIps : detectNodeIps(roots),
+    memoryCapacity: amounts.capacity.memory,
+    ...amounts,
+    cgroupVersion: version,
+    hugepageSizes: [...hugepages.keys()],
+    swapController: hasSwapController(roots, version),
+    thermalThrottlePaths: thermalThrottle(path.join(roots.sys, 'devices/system/cpu')),
+    selinuxEnabled: fs.existsSync(path.join(roots.sys, 'fs/selinux/enforce')),
+    resolvConf: kubelet.resolvConf,
+    clusterDNS: kubelet.clusterDNS,
+    clusterDomain: kubelet.clusterDomain,
+    rootDir: config.rootDir,
+    podLogsDir: kubelet.podLogsDir,
+    seccompDefault: kubelet.seccompDefault,
+    cpuCFSQuota: kubelet.cpuCFSQuota,
+    singleProcessOOMKill: kubelet.singleProcessOOMKill ?? version === 1,
+    podPidsLimit: kubelet.podPidsLimit,
+  };
+}
+
+/** Pages that exist, by page size in bytes, ascending. */
+function readHugepages(dir: string): Map<number, number> {
+  const sizes = namesIn(dir)
+    .map((name) => Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]) * 1024)
+    .filter((size) => size > 0)
+    .sort((a, b) => a - b);
+  return new Map(
+    sizes.map((size) => {
+      const file = path.join(dir, `hugepages-${size / 1024}kB`, 'nr_hugepages');
+      return [size, Number(readText(file)) || 0];
+    }),
+  );
+}
+
+/** On v2 the root has no memory.swap.max, so the agent's own cgroup is asked. */
+function hasSwapController(roots: NodeRoots, version: CgroupVersion): boolean {
+  if (version === 1) {
+    return fs.existsSync(path.join(roots.cgroup, 'memory/memory.memsw.limit_in_bytes'));
+  }
+  const own = /^0::(.*)$/m.exec(readText(path.join(roots.proc, 'self/cgroup')))?.[1] ?? '/';
+  return fs.existsSync(path.join(roots.cgroup, own, 'memory.swap.max'));
+}
+
+/** As paths of the running system, wherever `dir` was recorded. */
+function thermalThrottle(dir: string): string[] {
+  return namesIn(dir)
+    .filter((name) => /^cpu\d+$/.test(name))
+    .filter((name) => fs.existsSync(path.join(dir, name, 'thermal_throttle')))
+    .sort((a, b) => Number(a.slice(3)) - Number(b.slice(3)))
+    .map((name) => `/sys/devices/system/cpu/${name}/thermal_throttle`);
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return fs.readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Owns: how often each container was restarted and how far its back-off has grown, so that an agent
+ * restart neither forgets the count nor resets the crash-loop delay.
+ */
+import { MirroredTable, type TableSpec } from './table.ts';
+import type { WriteBehind } from './write-behind.ts';
+
+export interface RestartRecord {
+  readonly count: number;
+  /** Delay before the next restart, in milliseconds; 0: none yet. */
+  readonly delayMs: number;
+  /** Wall milliseconds of the last restart. */
+  readonly lastRestartWallMs?: number | undefined;
+}
+
+/** A uid may hold any character, a container name no slash. */
+const keyOf = (uid: string, container: string): string => `${uid}/${container}`;
+const partsOf = (key: string): [uid: string, container: string] => {
+  const at = key.lastIndexOf('/');
+  return [key.slice(0, at), key.slice(at + 1)];
+};
+
+const SPEC: TableSpec<RestartRecord> = {
+  select: 'SELECT uid, container, count, delay_ms, last_restart FROM restart',
+  upsert: `INSERT INTO restart (uid, container, count, delay_ms, last_restart) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (uid, container) DO UPDATE SET count = excluded.count,
+             delay_ms = excluded.delay_ms, last_restart = excluded.last_restart`,
+  remove: 'DELETE FROM restart WHERE uid = ? AND container = ?',
+  fromRow: (row) => {
+    const last = row['last_restart'];
+    return [
+      keyOf(String(row['uid']), String(row['container'])),
+      {
+        count: Number(row['count']),
+        delayMs: Number(row['delay_ms']),
+        lastRestartWallMs: typeof last === 'number' ? last : undefined,
+      },
+    ];
+  },
+  toParams: (key, row) => {
+    const last = row.lastRestartWallMs;
+    return [
+      ...partsOf(key),
+      row.count,
+      Math.round(row.delayMs),
+      last === undefined ? null : Math.round(last),
+    ];
+  },
+  toKeyParams: partsOf,
+};
+
+export class RestartRecords {
+  readonly #table = new MirroredTable(SPEC);
+  readonly #store: WriteBehind;
+
+  constructor(store: WriteBehind) {
+    this.#store = store;
+    store.add(this.#table);
+  }
+
+  put(uid: string, container: string, record: RestartRecord): void {
+    const old = this.#table.get(keyOf(uid, container));
+    if (
+      old?.count === record.count &&
+      old.delayMs === record.delayMs &&
+      old.lastRestartWallMs === record.lastRestartWallMs
+    ) {
+      return;
+    }
+    this.#table.set(keyOf(uid, container), { ...record });
+    this.#store.touch('soon');
+  }
+
+  get(uid: string, container: string): RestartRecord | undefined {
+    return this.#table.get(keyOf(uid, container));
+  }
+
+  /** By container name. */
+  allOf(uid: string): Map<string, RestartRecord> {
+    const found = new Map<string, RestartRecord>();
+    for (const [key, record] of this.#table.entries()) {
+      const [owner, container] = partsOf(key);
+      if (owner === uid) found.set(container, record);
+    }
+    return found;
+  }
+
+  uids(): string[] {
+    return [...new Set([...this.#table.entries()].map(([key]) => partsOf(key)[0]))];
+  }
+
+  deletePod(uid: string): void {
+    const containers = [...this.allOf(uid).keys()];
+    for (const container of containers) this.#table.delete(keyOf(uid, container));
+    if (containers.length > 0) this.#store.touch('soon');
+  }
+}

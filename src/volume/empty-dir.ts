@@ -1,0 +1,109 @@
+/**
+ * Owns: setting up emptyDir volumes (spec: volumes.md §3).
+ * Invariants: once the marker is there, and for a mounted medium the mount too, nothing is touched any
+ * more, so content and ownership live as long as the pod; without the marker every step is done again.
+ * Leaves to others: size and kind of the medium (empty-dir-medium.ts), tear-down (tear-down.ts).
+ */
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { unreachable } from '../util/errors.ts';
+import type { EmptyDirMedium } from './empty-dir-medium.ts';
+import { mountAt } from './mount-table.ts';
+import type { Mounter } from './mounter.ts';
+import { errnoOf } from './volume-error.ts';
+
+export interface EmptyDirPlace {
+  readonly dir: string;
+  /** Directory of the marker. */
+  readonly metaDir: string;
+}
+
+/** `onFresh` runs on a volume that was just made, before it counts as set up. */
+export async function setUpEmptyDir(
+  place: EmptyDirPlace,
+  medium: EmptyDirMedium,
+  mounter: Mounter,
+  onFresh: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const mounted = medium.kind !== 'disk' && (await isMounted(place.dir, mounter));
+  const marked = await exists(markerOf(place));
+  if (marked && (medium.kind === 'disk' ? await exists(place.dir) : mounted)) return;
+  if (!mounted) {
+    await makeOpenDir(place.dir);
+    await mountMedium(place.dir, medium, mounter, signal);
+  }
+  await onFresh();
+  await mkdir(place.metaDir, { recursive: true, mode: 0o750 });
+  await writeFile(markerOf(place), '', { mode: 0o640 });
+}
+
+function markerOf(place: EmptyDirPlace): string {
+  return join(place.metaDir, 'ready');
+}
+
+/** Whoever the containers run as may write; the umask of the agent has no say. */
+async function makeOpenDir(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o750 });
+  await chmod(dir, 0o777);
+}
+
+async function mountMedium(
+  dir: string,
+  medium: EmptyDirMedium,
+  mounter: Mounter,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (medium.kind) {
+    case 'disk':
+      return;
+    case 'memory':
+      return mountTmpfs(dir, [`size=${medium.sizeBytes}`], mounter, signal);
+    case 'hugepages':
+      return mounter.mount(
+        { fsType: 'hugetlbfs', options: [`pagesize=${medium.pageSize}`] },
+        dir,
+        signal,
+      );
+    default:
+      return unreachable(medium);
+  }
+}
+
+/** A tmpfs that is never swapped out, where the kernel can (6.3 and later). */
+export async function mountTmpfs(
+  dir: string,
+  options: readonly string[],
+  mounter: Mounter,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!kernelHasNoswap(release())) {
+    return mounter.mount({ fsType: 'tmpfs', options }, dir, signal);
+  }
+  try {
+    await mounter.mount({ fsType: 'tmpfs', options: [...options, 'noswap'] }, dir, signal);
+  } catch {
+    // The version may lie (a patched or sandboxed kernel); what fails for another reason fails again.
+    await mounter.mount({ fsType: 'tmpfs', options }, dir, signal);
+  }
+}
+
+export function kernelHasNoswap(kernelRelease: string): boolean {
+  const [major = 0, minor = 0] = kernelRelease.split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 3);
+}
+
+async function isMounted(dir: string, mounter: Mounter): Promise<boolean> {
+  return mountAt(await mounter.list(), dir) !== undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}

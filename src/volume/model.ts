@@ -1,0 +1,13 @@
+/**
+ * Owns: what a volume looks like once it is set up, for those who turn it into mounts of containers.
+ * Leaves to others: setting up (manager.ts), CRI mounts (runtime/).
+ */
+
+/**
+ * - `path`: a path of the host. `readOnly` and `selinuxRelabel` are attributes of the volume kind
+ *   (spec: volumes.md §3–5); a mount may ask for read-only on top of it.
+ * - `image`: nothing on the host; the runtime mounts the image itself (spec: volumes.md §8).
+ */
+export type MountedVolume =
+  | { kind: 'path'; hostPath: string; readOnly: boolean; selinuxRelabel: boolean }
+  | { kind: 'image'; reference: string };
