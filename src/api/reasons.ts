@@ -23,11 +23,13 @@ export const EventReason = {
   Killing: 'Killing',
   MissingClusterDNS: 'MissingClusterDNS',
   NetworkNotReady: 'NetworkNotReady',
+  ProbeWarning: 'ProbeWarning',
   Pulled: 'Pulled',
   Pulling: 'Pulling',
   SandboxChanged: 'SandboxChanged',
   Started: 'Started',
   Starting: 'Starting',
+  Unhealthy: 'Unhealthy',
   /** islet's own: what the manifest directory made of a file. */
   ManifestRejected: 'ManifestRejected',
   /** islet's own: a field of the manifest that is unknown or cannot be honoured. */

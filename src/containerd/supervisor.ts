@@ -40,6 +40,8 @@ const READY_POLL_MS = 100;
 const READY_POLL_MAX_MS = 1000;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
+/** One that does not answer for so long hangs. Finding hundreds of containers again takes a while. */
+const UNANSWERED_MS = 180_000;
 /** One that ran this long was well; the next death starts the back-off anew. */
 const HEALTHY_MS = 60_000;
 const TRIM_PERIOD_MS = 60_000;
@@ -180,6 +182,9 @@ export class ContainerdSupervisor {
     for (let wait = READY_POLL_MS; ; wait = Math.min(wait * 1.5, READY_POLL_MAX_MS)) {
       if (await ready(this.socket, signal).catch(() => false)) break;
       await clock.sleep(wait, signal);
+      if (clock.monotonic() - began < UNANSWERED_MS) continue;
+      log.error('containerd does not answer and is ended', { pid: running.pid });
+      return terminateContainerd(running.pid, this.#paths, clock);
     }
     const afterMs = Math.round(clock.monotonic() - began);
     log.info('containerd is ready', { pid: running.pid, socket: this.socket, afterMs });

@@ -106,7 +106,7 @@ export class GrpcTransport implements Transport {
     }
   }
 
-  /** Calls under way end as `aborted` or `unavailable`, later ones as `unavailable`. */
+  /** Calls under way fail, later ones are refused as `unavailable`. */
   close(): void {
     this.closed = true;
     this.channel.close();
@@ -145,7 +145,9 @@ export class GrpcTransport implements Transport {
     // grpc-js puts times and addresses into its text; users see it, so it must stay the same.
     const ours = outcome.code === Status.DEADLINE_EXCEEDED && this.deps.clock.wall() >= deadline;
     const text = ours ? 'context deadline exceeded' : outcome.details;
-    return callError(call.rpc, call.id, outcome.code, text);
+    // `aborted` is only what the caller gave up; a runtime that cancels has failed.
+    const cancelled = outcome.code === Status.CANCELLED && !call.signal?.aborted;
+    return callError(call.rpc, call.id, cancelled ? Status.UNKNOWN : outcome.code, text);
   }
 
   private watch(onConnection: (connected: boolean) => void, seen: connectivityState): void {

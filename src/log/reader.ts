@@ -25,6 +25,11 @@ export interface ReadLogOptions extends FormatOptions {
 /** Takes the next bytes of the output; resolves when more may come. The bytes are the sink's to keep. */
 export type LogSink = (bytes: Buffer) => Promise<void> | void;
 
+interface NextFile extends LogFile {
+  /** The newest rotated file that is older than this one. */
+  readonly olderThan: string;
+}
+
 const CHUNK = 64 * 1024;
 
 /**
@@ -63,8 +68,11 @@ class Reading {
   readonly #formatter: LogFormatter;
   #handle: FileHandle | undefined;
   #identity = '';
-  /** Rotated files that are older than the open one, or were read. */
-  readonly #older = new Set<string>();
+  /**
+   * The newest rotated file known to be older than the open one. By name: the inode of a file that was
+   * deleted soon belongs to a new one.
+   */
+  #olderThan = '';
   #position = 0;
   #left: number;
 
@@ -82,8 +90,9 @@ class Reading {
     const { dev, ino, size } = await this.#handle.stat();
     this.#identity = `${dev}:${ino}`;
     if (this.#options.follow) {
-      for (const file of await rotatedFiles(this.#path)) this.#older.add(file.identity);
-      this.#older.delete(this.#identity); // rotated since it was opened
+      const rotated = await rotatedFiles(this.#path);
+      const others = rotated.filter((file) => file.identity !== this.#identity);
+      this.#olderThan = others.at(-1)?.path ?? '';
     }
     const lines = this.#options.tailLines ?? Number.POSITIVE_INFINITY;
     this.#position = await tailStart(this.#handle, size, lines);
@@ -123,35 +132,40 @@ class Reading {
   }
 
   /**
-   * The file to go on with. An empty new one is not yet it: until the runtime has written there, it
+   * The file to go on with. An empty new log is not yet it: until the runtime has written there, it
    * may still write to the old one.
    */
-  async #next(ended: boolean): Promise<LogFile | undefined> {
+  async #next(ended: boolean): Promise<NextFile | undefined> {
     const current = await identify(this.#path);
     if (current?.identity === this.#identity) {
       if (current.size < this.#position) this.#restart(); // truncated in place
       return undefined;
     }
     const rotated = await rotatedFiles(this.#path);
-    const younger = rotated.filter((file) => !this.#older.has(file.identity));
+    const younger = rotated.filter((file) => file.path > this.#olderThan);
     const next = successor(this.#identity, younger, current);
-    return next && (next.size > 0 || ended) ? next : undefined;
+    if (!next || (next === current && next.size === 0 && !ended)) return undefined;
+    const before = next === current ? younger : younger.slice(0, younger.indexOf(next));
+    return { ...next, olderThan: before.at(-1)?.path ?? this.#olderThan };
   }
 
-  async #switchTo(next: LogFile): Promise<void> {
-    await this.toEnd(); // what came between the last read and the first line of the next file
-    await this.finish();
+  async #switchTo(next: NextFile): Promise<void> {
+    // Opened before the last of the old one is read: a slow reader must not lose it meanwhile.
     const handle = await openIfThere(next.path);
-    if (!handle) return; // rotated again meanwhile: the next round looks afresh
-    const { dev, ino } = await handle.stat();
-    if (`${dev}:${ino}` !== next.identity) {
+    if (!handle) return; // rotated again: the next round looks afresh
+    try {
+      const { dev, ino } = await handle.stat();
+      if (`${dev}:${ino}` !== next.identity) return await handle.close();
+      await this.toEnd();
+      await this.finish();
+    } catch (error) {
       await handle.close();
-      return;
+      throw error;
     }
     await this.close();
-    this.#older.add(this.#identity);
     this.#handle = handle;
     this.#identity = next.identity;
+    this.#olderThan = next.olderThan;
     this.#position = 0;
   }
 

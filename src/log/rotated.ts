@@ -37,9 +37,9 @@ export async function rotatedFiles(logPath: string): Promise<LogFile[]> {
 }
 
 /**
- * The file that continues the one with `identity`, from the rotated files (oldest first) that came
- * into being since that one was opened: itself, once rotated, and younger ones. Where it is not among
- * them it was compressed or deleted. Undefined: it is the current one, or nothing follows yet.
+ * The file that continues the one with `identity`, from the rotated files (oldest first) that are not
+ * known to be older: itself, once rotated, and younger ones. Where it is not among them it was
+ * compressed or deleted. Undefined: it is the current one, or nothing follows yet.
  */
 export function successor(
   identity: string,

@@ -18,11 +18,14 @@ export interface ParsedFile {
 
 export function parseManifest(bytes: Uint8Array): ParsedFile {
   const decoded = decodeText(bytes);
-  const lines = new Lines(decoded.text);
   if (!decoded.ok) {
+    const lines = new Lines(decoded.text);
     return { trees: [], problems: [problemAt(lines, decoded.message, decoded.at)], lines };
   }
-  const { trees, problems } = decoded.json ? jsonTrees(decoded.text) : yamlTrees(decoded.text);
+  const { trees, problems, text } = decoded.json
+    ? jsonTrees(decoded.text)
+    : yamlTrees(decoded.text);
+  const lines = new Lines(text);
   return {
     trees: problems.length > 0 ? [] : trees,
     problems: problems.map(({ message, at }) => problemAt(lines, message, at)),
@@ -30,18 +33,24 @@ export function parseManifest(bytes: Uint8Array): ParsedFile {
   };
 }
 
-function jsonTrees(text: string): { trees: Tree[]; problems: SyntaxProblem[] } {
+interface Trees {
+  trees: Tree[];
+  problems: SyntaxProblem[];
+  text: string;
+}
+
+function jsonTrees(text: string): Trees {
   try {
-    return { trees: [parseJson(text)], problems: [] };
+    return { trees: [parseJson(text)], problems: [], text };
   } catch (error) {
     if (!(error instanceof SyntaxProblem)) throw error;
-    return { trees: [], problems: [error] };
+    return { trees: [], problems: [error], text };
   }
 }
 
-function yamlTrees(text: string): { trees: Tree[]; problems: SyntaxProblem[] } {
-  const { documents, problems } = parseYaml(text);
-  return { trees: documents.flatMap(({ tree }) => tree ?? []), problems };
+function yamlTrees(text: string): Trees {
+  const result = parseYaml(text);
+  return { ...result, trees: result.documents.flatMap(({ tree }) => tree ?? []) };
 }
 
 function problemAt(lines: Lines, message: string, at: number): Problem {

@@ -3,7 +3,7 @@
  * pod is never scheduled, but what is wrong here is wrong in the manifest.
  */
 import type { PodSpec, Toleration } from '../api/pod.ts';
-import type { LabelSelector, NodeAffinity, PodAffinity } from './validate-selector.ts';
+import type { LabelSelector } from './validate-selector.ts';
 import {
   validateNodeAffinity,
   validatePodAffinity,

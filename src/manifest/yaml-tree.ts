@@ -1,14 +1,14 @@
 /**
- * Owns: YAML text → one tree per document. Syntax is the yaml library's; what scalars, keys, merges
- * and aliases mean follows the upstream's reader (scalar.ts), so `resolveKnownTags` and the library's
- * own types stay off. Invariants: nothing is expanded, aliases share one subtree; nesting and the
- * size of what aliases stand for are bounded before anything is built.
+ * Owns: YAML text → one tree per document. Syntax is the yaml library's (yaml-compose.ts); what
+ * scalars, keys, merges and aliases mean follows the upstream's reader (scalar.ts).
+ * Invariants: nothing is expanded, aliases share one subtree; what aliases stand for is bounded.
  */
-import { Composer, Lexer, Parser, isAlias, isMap, isScalar, isSeq } from 'yaml';
-import type { CST, Document, Node, Scalar, YAMLMap } from 'yaml';
-import { MAX_DEPTH, MAX_VALUES, SyntaxProblem, TOO_LARGE } from './json-tree.ts';
+import { isAlias, isMap, isScalar, isSeq } from 'yaml';
+import type { Node, Scalar, YAMLMap } from 'yaml';
+import { SyntaxProblem } from './json-tree.ts';
 import { resolvePlain } from './scalar.ts';
 import type { ObjectEntry, Repeated, Tree } from './tree.ts';
+import { compose, syntaxProblems } from './yaml-compose.ts';
 
 export interface YamlDocument {
   /** Undefined when the document is empty or null. */
@@ -20,29 +20,20 @@ export interface YamlDocument {
 export interface YamlResult {
   documents: YamlDocument[];
   problems: SyntaxProblem[];
+  /** The text that the offsets mean: that of the file, or nearly (same lines). */
+  text: string;
 }
 
 /** Enough to see what is wrong with a file; a wrong encoding gives thousands. */
 const MOST_PROBLEMS = 10;
-/** A value is about three of the lexer's units: itself, blanks, an indicator. */
-const MAX_LEXEMES = 3 * MAX_VALUES;
-const OPTIONS = {
-  version: '1.1',
-  schema: 'failsafe',
-  merge: false,
-  uniqueKeys: false,
-  strict: true,
-  prettyErrors: false,
-  logLevel: 'silent',
-} as const;
 
 /** Parses all documents of a text; never throws for anything the text can say. */
 export function parseYaml(text: string): YamlResult {
   const problems: SyntaxProblem[] = [];
   const documents: YamlDocument[] = [];
   const composed = compose(text);
-  if (composed instanceof SyntaxProblem) return { documents, problems: [composed] };
-  for (const document of composed) {
+  if (composed instanceof SyntaxProblem) return { documents, problems: [composed], text };
+  for (const document of composed.documents) {
     if (problems.length >= MOST_PROBLEMS) break;
     const own = syntaxProblems(document);
     if (own.length > 0) {
@@ -58,63 +49,7 @@ export function parseYaml(text: string): YamlResult {
       problems.push(error);
     }
   }
-  return { documents, problems };
-}
-
-function compose(text: string): Document.Parsed[] | SyntaxProblem {
-  const tokens = boundedTokens(text);
-  if (tokens instanceof SyntaxProblem) return tokens;
-  const documents = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
-  // The upstream accepts \' in double quotes, the library does not: the same character, spelt as it takes it.
-  const escapes = documents.flatMap((document) => quoteEscapes(document, text));
-  return escapes.length > 0 ? compose(respell(text, escapes)) : documents;
-}
-
-/** The token trees of all documents; given up before depth or number could hurt. */
-function boundedTokens(text: string): CST.Token[] | SyntaxProblem {
-  const parser = new Parser();
-  const tokens: CST.Token[] = [];
-  let count = 0;
-  for (const lexeme of new Lexer().lex(text)) {
-    for (const token of parser.next(lexeme)) tokens.push(token);
-    if (parser.stack.length > MAX_DEPTH) {
-      return new SyntaxProblem(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
-    }
-    if (++count > MAX_LEXEMES) return new SyntaxProblem(TOO_LARGE, parser.offset);
-  }
-  for (const token of parser.end()) tokens.push(token);
-  return tokens;
-}
-
-function quoteEscapes(document: Document.Parsed, text: string): number[] {
-  return document.errors
-    .filter((error) => error.code === 'BAD_DQ_ESCAPE')
-    .map((error) => error.pos[0])
-    .filter((at) => text.startsWith("\\'", at));
-}
-
-function respell(text: string, escapes: number[]): string {
-  let out = '';
-  let from = 0;
-  for (const at of [...new Set(escapes)].sort((a, b) => a - b)) {
-    out += `${text.slice(from, at)}\\x27`;
-    from = at + 2;
-  }
-  return out + text.slice(from);
-}
-
-function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
-  const { yaml } = document.directives ?? {};
-  if (yaml?.explicit && yaml.version !== '1.1') {
-    const message = `the directive %YAML ${yaml.version} is not supported, only 1.1`;
-    return [new SyntaxProblem(message, document.range[0])];
-  }
-  const problems = new Map<number, SyntaxProblem>();
-  for (const { message, pos } of document.errors) {
-    const text = `not valid YAML: ${message.replaceAll('\n', ' ')}`;
-    if (!problems.has(pos[0])) problems.set(pos[0], new SyntaxProblem(text, pos[0]));
-  }
-  return [...problems.values()];
+  return { documents, problems, text: composed.text };
 }
 
 /** How much a subtree stands for once its aliases are followed. */

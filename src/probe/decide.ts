@@ -95,7 +95,9 @@ function inContainer(
   if (Math.floor(runningMs / 1000) < (look.probe.initialDelaySeconds ?? 0)) {
     return { writes, next: 'skip' };
   }
-  return { writes, next: container.started === (kind === 'startup') ? 'skip' : 'probe' };
+  // Before the container has started only the startup probe has its turn, and after it never.
+  const itsTurn = container.started !== (kind === 'startup');
+  return { writes, next: itsTurn ? 'probe' : 'skip' };
 }
 
 interface Adopted {
@@ -154,11 +156,7 @@ function ageOf(look: Look, startedAt: string | undefined, lookedAtMs: number | u
 }
 
 /** Whether a worker for this container has nothing to do any more, until the status says otherwise. */
-export function isFinished(
-  pod: Pod,
-  container: Container,
-  status: PodStatus | undefined,
-): boolean {
+export function isFinished(pod: Pod, container: Container, status: PodStatus | undefined): boolean {
   if (status === undefined) return false;
   if (isOver(status)) return true;
   const known = containerStatusOf(status, container.name);

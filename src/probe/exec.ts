@@ -42,9 +42,10 @@ export async function probeExec(
     return answer.exitCode === 0 ? SUCCESS : failure(outputOf(answer));
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof TimeIsUp) {
-      if (!(await isThere(deps, signal))) return errored('the runtime does not answer');
-    } else if (codeOf(error) !== 'deadline') return errored(runtimeText(error));
+    const late = error instanceof TimeIsUp || codeOf(error) === 'deadline';
+    if (!late) return errored(runtimeText(error));
+    // The deadline may also be that of the call itself.
+    if (!(await isThere(deps, signal))) return errored('the runtime does not answer');
     const shown = JSON.stringify(command.join(' '));
     return failure(`command timed out: ${shown} timed out after ${goDuration(seconds * 1000)}`);
   }

@@ -62,7 +62,9 @@ export const MAX_OUTPUT_BYTES = 10 * 1024;
 
 /** Whether anything in the pod is probed: regular containers and sidecars only (spec: probes.md). */
 export function hasProbes(pod: Pod): boolean {
-  return pod.spec.containers.some(isProbed) || (pod.spec.initContainers?.some(isProbedInit) ?? false);
+  return (
+    pod.spec.containers.some(isProbed) || (pod.spec.initContainers?.some(isProbedInit) ?? false)
+  );
 }
 
 function isProbed(container: Container): boolean {

@@ -15,6 +15,8 @@ const CONNECT: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
 };
 
+const RESET = 'read: connection reset by peer';
+
 /** What failed while connecting to `address` (host:port); undefined: it was not the connecting. */
 export function dialErrorText(error: unknown, address: string): string | undefined {
   const { code, syscall, hostname } = partsOf(error);
@@ -31,17 +33,15 @@ export function dialTimeoutText(address: string): string {
 
 /** What failed on a connection that was there. */
 export function talkErrorText(error: unknown): string {
-  const { code } = partsOf(error);
-  // Node says reset both for a reset and for an end in the wrong place.
-  if (code === 'ECONNRESET') return messageOf(error).includes('ECONNRESET') ? RESET : 'EOF';
+  const { code, syscall } = partsOf(error);
+  // Node says reset for an end in the wrong place, too; only a true reset comes from a system call.
+  if (code === 'ECONNRESET') return syscall === undefined ? 'EOF' : RESET;
   if (code === 'EPIPE') return 'write: broken pipe';
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') {
     return 'http: server gave HTTP response to HTTPS client';
   }
   return code.startsWith('HPE_') ? 'malformed HTTP response' : messageOf(error);
 }
-
-const RESET = 'read: connection reset by peer';
 
 interface Parts {
   readonly code: string;

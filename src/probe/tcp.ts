@@ -37,7 +37,7 @@ function dial(host: string, port: number, signal: AbortSignal): Promise<void> {
     const socket = connect({ host, port });
     const stop = (): void => {
       socket.destroy();
-      reject(new Error('given up'));
+      reject(signal.reason as Error);
     };
     signal.addEventListener('abort', stop, { once: true });
     socket.once('connect', () => {

@@ -16,7 +16,6 @@ import {
   mayLowerOomScore,
 } from '../../src/containerd/host.ts';
 import { containerdPaths } from '../../src/containerd/paths.ts';
-import type { ContainerdPaths } from '../../src/containerd/paths.ts';
 import { prepare } from '../../src/containerd/prepare.ts';
 import {
   findContainerdProcess,
@@ -59,96 +58,109 @@ const START_MS = 60_000;
 
 /** Resolves when CRI answers and the images are there. Needs root and Debian's containerd. */
 export async function startContainerd(options: ContainerdOptions = {}): Promise<TestContainerd> {
-  const clock = new SystemClock();
-  const found = findContainerd();
-  const binary = options.binary ?? found.containerd;
-  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'islet-containerd-'));
-  const paths = containerdPaths(root);
-  const id = randomBytes(3).toString('hex');
-  const network = {
-    name: `islet-test-${id}`,
-    bridge: `istest${id}`,
-    subnet: `10.${randomInt(64, 128)}.${randomInt(0, 256)}.0/24`,
-  };
-  const snapshotter = chooseSnapshotter(root);
-  const sandboxImage = options.sandboxImage ?? PAUSE_IMAGE;
-  prepare({
-    paths,
-    cniBinDir: found.cniBinDir,
-    sandboxImage,
-    cgroupDriver: options.cgroupDriver ?? 'cgroupfs',
-    restrictOomScoreAdj: !mayLowerOomScore(),
-    snapshotter,
-    network,
-    bootId: bootId(),
-  });
-  let running: ContainerdProcess | undefined;
-  const end = async (): Promise<void> => {
-    if (running) await terminateContainerd(running.pid, paths, clock);
-    running = undefined;
-  };
-  const stop = async (): Promise<void> => {
-    if (running) await removeSandboxes(found.ctr, paths.socket).catch(() => undefined);
-    await end();
-    await sweep({ root, socket: paths.socket, network: network.name, bridge: network.bridge });
-  };
-  const images = [
-    { name: BUSYBOX_IMAGE, kind: 'busybox' },
-    { name: sandboxImage, kind: 'pause' },
-  ] as const;
+  const containerd = new PrivateContainerd(options);
   try {
-    running = await launch(binary, paths);
-    if (options.images !== false)
-      await ensureLocalImages({
-        ctr: found.ctr,
-        socket: paths.socket,
-        snapshotter,
-        images,
-        clock,
-        signal: AbortSignal.timeout(START_MS),
-      });
+    await containerd.launch();
+    if (options.images !== false) await containerd.importImages();
   } catch (error) {
-    running ??= findContainerdProcess(paths, clock);
-    await stop();
+    await containerd.stop();
     throw error;
   }
-  return {
-    socket: paths.socket,
-    root,
-    binary,
-    ctr: found.ctr,
-    logFile: paths.logFile,
-    snapshotter,
-    stop,
-    kill: async () => {
-      if (!running) return;
-      process.kill(running.pid, 'SIGKILL');
-      while (findContainerdProcess(paths, clock))
-        await clock.sleep(20, AbortSignal.timeout(START_MS));
-      running = undefined;
-    },
-    restart: async () => {
-      await end();
-      running = await launch(binary, paths);
-    },
-  };
+  return containerd;
 }
 
-async function launch(binary: string, paths: ContainerdPaths): Promise<ContainerdProcess> {
-  const clock = new SystemClock();
-  const signal = AbortSignal.timeout(START_MS);
-  const running = await spawnContainerd(binary, paths);
-  const dead = new AbortController();
-  void running.ended(signal).then(
-    () => dead.abort(),
-    () => undefined,
-  );
-  while (!(await criAnswers(paths.socket))) {
-    if (dead.signal.aborted || signal.aborted)
-      throw new Error(
-        `containerd does not answer; it said:\n${fs.readFileSync(paths.logFile, 'utf8').slice(-4000)}`,
-      );
-    await clock.sleep(50, signal);
+class PrivateContainerd implements TestContainerd {
+  readonly root = fs.mkdtempSync(path.join(os.tmpdir(), 'islet-containerd-'));
+  readonly binary: string;
+  readonly ctr: string;
+  readonly snapshotter = chooseSnapshotter(this.root);
+  readonly #clock = new SystemClock();
+  readonly #paths = containerdPaths(this.root);
+  readonly #network = privateNetwork();
+  readonly #sandboxImage: string;
+
+  constructor(options: ContainerdOptions) {
+    const found = findContainerd();
+    this.binary = options.binary ?? found.containerd;
+    this.ctr = found.ctr;
+    this.#sandboxImage = options.sandboxImage ?? PAUSE_IMAGE;
+    prepare({
+      paths: this.#paths,
+      cniBinDir: found.cniBinDir,
+      sandboxImage: this.#sandboxImage,
+      cgroupDriver: options.cgroupDriver ?? 'cgroupfs',
+      restrictOomScoreAdj: !mayLowerOomScore(),
+      snapshotter: this.snapshotter,
+      network: this.#network,
+      bootId: bootId(),
+    });
   }
-  return running;
+
+  get socket(): string {
+    return this.#paths.socket;
+  }
+
+  get logFile(): string {
+    return this.#paths.logFile;
+  }
+
+  async launch(): Promise<void> {
+    const signal = AbortSignal.timeout(START_MS);
+    await spawnContainerd(this.binary, this.#paths);
+    while (!(await criAnswers(this.socket))) {
+      if (!this.#running() || signal.aborted)
+        throw new Error(
+          `containerd does not answer; it said:\n${fs.readFileSync(this.logFile, 'utf8').slice(-4000)}`,
+        );
+      await this.#clock.sleep(50, signal);
+    }
+  }
+
+  async importImages(): Promise<void> {
+    await ensureLocalImages({
+      ctr: this.ctr,
+      socket: this.socket,
+      snapshotter: this.snapshotter,
+      images: [
+        { name: BUSYBOX_IMAGE, kind: 'busybox' },
+        { name: this.#sandboxImage, kind: 'pause' },
+      ],
+      clock: this.#clock,
+      signal: AbortSignal.timeout(START_MS),
+    });
+  }
+
+  async kill(): Promise<void> {
+    const running = this.#running();
+    if (running) process.kill(running.pid, 'SIGKILL');
+    const signal = AbortSignal.timeout(START_MS);
+    while (this.#running()) await this.#clock.sleep(20, signal);
+  }
+
+  async restart(): Promise<void> {
+    await this.#end();
+    await this.launch();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#running()) await removeSandboxes(this.ctr, this.socket).catch(() => undefined);
+    await this.#end();
+    const { name, bridge } = this.#network;
+    await sweep({ root: this.root, socket: this.socket, network: name, bridge });
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running();
+    if (running) await terminateContainerd(running.pid, this.#paths, this.#clock);
+  }
+
+  #running(): ContainerdProcess | undefined {
+    return findContainerdProcess(this.#paths, this.#clock);
+  }
+}
+
+function privateNetwork(): { name: string; bridge: string; subnet: string } {
+  const id = randomBytes(3).toString('hex');
+  const subnet = `10.${randomInt(64, 128)}.${randomInt(0, 256)}.0/24`;
+  return { name: `islet-test-${id}`, bridge: `istest${id}`, subnet };
 }

@@ -62,11 +62,17 @@ test('YAML for people, one document a pod', async () => {
   const file = manifest('two.yaml', `${POD('a', spec)}---\n${POD('b', spec)}`);
   const { status, out, err } = await render(file, 'yaml');
   assert.deepEqual([status, err], [0, '']);
-  const [first, second] = out.split('---\n').map((text) => parse(text) as Record<string, never>);
-  assert.equal(first?.['sandbox']['hostname'], 'a-edge1');
-  assert.equal(second?.['sandbox']['hostname'], 'b-edge1');
-  assert.deepEqual(first['containers']['c']['command'], ['sh', 'yes']);
-  assert.equal(first['containers']['c']['image']['image'], 'busybox:latest');
+  const shown = out.split('---\n').map((text) => {
+    const { sandbox, containers } = parse(text) as {
+      sandbox: { hostname: string };
+      containers: { c: { command: string[]; image: { image: string } } };
+    };
+    return [sandbox.hostname, containers.c.command, containers.c.image.image];
+  });
+  assert.deepEqual(shown, [
+    ['a-edge1', ['sh', 'yes'], 'busybox:latest'],
+    ['b-edge1', ['sh', 'yes'], 'busybox:latest'],
+  ]);
 });
 
 test('a rejected or missing file says why and prints nothing', async () => {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
+import fc from 'fast-check';
 import { KUBELET_FIELDS } from '../../../src/config/kubelet-fields.ts';
+import { codeOf, messageOf } from '../../../src/util/errors.ts';
 import { HEAD, ISLET_HEAD, faults, load } from './support.ts';
 
 /** Text after the two head lines → what is reported: line, field, found. */
@@ -117,6 +119,25 @@ test('an alias bomb is a fault, not a hang', () => {
     return `${name}: &${name} [${Array.from({ length: 9 }, () => before).join(',')}]`;
   });
   assert.match(faults(`${HEAD}a: &a [x]\n${levels.join('\n')}`)[0] ?? '', /syntax error/);
+});
+
+test('whatever the fields hold, the answer is a configuration or a list of faults', () => {
+  const name = fc.constantFrom(...Object.keys(KUBELET_FIELDS), '__proto__', 'constructor', 'x');
+  const value = fc.oneof(fc.jsonValue(), fc.constantFrom('1m', '10%', '5Mi', '/a', '', 0, -1, []));
+  const pairs = fc.array(fc.tuple(name, value), { maxLength: 6 });
+  fc.assert(
+    fc.property(pairs, (fields) => {
+      const lines = fields.map(([key, held]) => `${JSON.stringify(key)}: ${JSON.stringify(held)}`);
+      try {
+        assert.ok(Object.isFrozen(load(HEAD + lines.join('\n'))));
+      } catch (error) {
+        assert.equal(codeOf(error), 'invalid', String(error));
+        for (const line of messageOf(error).split('\n'))
+          assert.match(line, /config\.yaml:\d+: .*found .+, expected .+/);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 const spec = path.resolve(import.meta.dirname, '../../../../../shared/spec/config.md');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { create } from '@bufbuild/protobuf';
+import { create, fromBinary } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   compareContainers,
@@ -22,12 +22,17 @@ import {
 } from '../../../src/cri/gen/cri_pb.ts';
 import type { PodSandboxNetworkStatusSchema } from '../../../src/cri/gen/cri_pb.ts';
 
+/** A small number on the wire. */
+const field = (number: number, value: number): Uint8Array => Uint8Array.of(number << 3, value);
+
 test('states are those of the runtime, anything new is unknown or not ready', () => {
-  const phases = [0, 1, 2, 3, 7].map(
-    (state) => containerOf(create(ContainerSchema, { state })).state,
-  );
+  const phaseOf = (state: number): string =>
+    containerOf(fromBinary(ContainerSchema, field(6, state))).state;
+  const phases = [0, 1, 2, 3, 7].map(phaseOf);
   assert.deepEqual(phases, ['created', 'running', 'exited', 'unknown', 'unknown']);
-  const ready = [0, 1, 5].map((state) => podSandboxOf(create(PodSandboxSchema, { state })).state);
+  const readyOf = (state: number): string =>
+    podSandboxOf(fromBinary(PodSandboxSchema, field(3, state))).state;
+  const ready = [0, 1, 5].map(readyOf);
   assert.deepEqual(ready, ['ready', 'notready', 'notready']);
 });
 
@@ -102,5 +107,6 @@ test('an event says whose it is where the runtime does; an unknown kind is dropp
     { containerId: 'c', kind: 'stopped', createdAt: 5n, podUid: 'u' },
   );
   assert.equal(event({ containerEventType: 0 })?.podUid, undefined);
-  assert.equal(event({ containerEventType: 9 }), undefined);
+  const unknown = fromBinary(ContainerEventResponseSchema, field(2, 9));
+  assert.equal(containerEventOf(unknown), undefined);
 });

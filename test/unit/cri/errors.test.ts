@@ -7,7 +7,6 @@ import type { ErrorCode } from '../../../src/util/errors.ts';
 import { connect } from '../../support/fake-cri-client.ts';
 
 const CODES: readonly [keyof typeof Status, ErrorCode][] = [
-  ['CANCELLED', 'aborted'],
   ['UNKNOWN', 'failed'],
   ['INVALID_ARGUMENT', 'failed'],
   ['DEADLINE_EXCEEDED', 'deadline'],
@@ -23,7 +22,7 @@ const CODES: readonly [keyof typeof Status, ErrorCode][] = [
 test('a status of the runtime becomes the code that callers branch on', async (t) => {
   const { fake, runtime } = await connect(t);
   for (const [name, code] of CODES) {
-    fake.fail('startContainer', Status[name] as number, `because ${name}`);
+    fake.fail('startContainer', Status[name], `because ${name}`);
     await assert.rejects(runtime.startContainer('c1'), (error) => {
       assert.ok(error instanceof IsletError);
       assert.equal(error.code, code, name);
@@ -34,6 +33,12 @@ test('a status of the runtime becomes the code that callers branch on', async (t
       return true;
     });
   }
+});
+
+test('a runtime that cancels has failed; aborted is what the caller gave up', async (t) => {
+  const { fake, runtime } = await connect(t);
+  fake.fail('startContainer', Status.CANCELLED, 'context canceled');
+  await assert.rejects(runtime.startContainer('c1'), (error) => codeOf(error) === 'failed');
 });
 
 test('the text for users of an error that no runtime made is its message', () => {

@@ -85,6 +85,53 @@ describe('following a log', () => {
     await log.rotate();
     await log.write('two');
     await log.rotate();
+    await log.rotate(); // one that is empty
+    await log.write('three');
+    release();
+    await seen.has('three\n');
+    state.running = false;
+    await done;
+    assert.equal(seen.text, 'one\ntwo\nthree\n');
+  });
+
+  it('knows files by their age, not by inodes that are used again', async (t) => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = (bytes: Buffer): Promise<void> =>
+      bytes.includes('two') ? held : Promise.resolve();
+    const { log, seen, state, done } = await following(t, ['one'], slow);
+    await seen.has('one\n');
+    const first = await log.rotate();
+    await log.write('two');
+    await seen.has('two\n');
+    await rm(first); // read and gone: the next file may well get its inode
+    await log.rotate();
+    await log.write('three');
+    const third = await log.rotate();
+    await log.write('four');
+    await writeFile(`${third}.gz`, '');
+    release();
+    await seen.has('four\n');
+    state.running = false;
+    await done;
+    assert.equal(seen.text, 'one\ntwo\nthree\nfour\n');
+  });
+
+  it('does not go back when the file it reads is compressed', async (t) => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = (bytes: Buffer): Promise<void> =>
+      bytes.includes('two') ? held : Promise.resolve();
+    const { log, seen, state, done } = await following(t, ['one'], slow);
+    await seen.has('one\n');
+    await log.rotate();
+    await log.write('two');
+    await seen.has('two\n');
+    await rm(await log.rotate());
     await log.write('three');
     release();
     await seen.has('three\n');

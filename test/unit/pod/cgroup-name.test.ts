@@ -55,7 +55,7 @@ test('a uid cannot lead anywhere else', () => {
 
 test('the uid is found again from the directory', () => {
   const uids = fc.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){0,3}$/);
-  const drivers = fc.constantFrom('cgroupfs', 'systemd') as fc.Arbitrary<'cgroupfs' | 'systemd'>;
+  const drivers = fc.constantFrom<'cgroupfs' | 'systemd'>('cgroupfs', 'systemd');
   fc.assert(
     fc.property(uids, drivers, fc.constantFrom(...classes), (uid, driver, qos) => {
       const level = qosName(['x-y'], qos);

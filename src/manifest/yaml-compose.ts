@@ -1,0 +1,115 @@
+/**
+ * Owns: YAML syntax: text → the yaml library's documents, with its own types off. Invariants: depth
+ * and size are bounded before the library recurses or allocates; what the upstream's reader accepts
+ * beyond the library is mended without changing the number of lines.
+ */
+import { CST, Composer, Lexer, Parser } from 'yaml';
+import type { Document } from 'yaml';
+import { MAX_DEPTH, MAX_VALUES, SyntaxProblem, TOO_LARGE } from './json-tree.ts';
+
+/** A value is about three of the lexer's units: itself, blanks, an indicator. */
+const MAX_LEXEMES = 3 * MAX_VALUES;
+/** Each round mends one line of a flow collection. */
+const MOST_REPAIRS = 100;
+/** So that a large broken file does not cost seconds: rounds times size. */
+const REPAIRED_CHARACTERS = 2 ** 20;
+const DEEP_INDENT = ' '.repeat(80);
+const OPTIONS = {
+  version: '1.1',
+  schema: 'failsafe',
+  merge: false,
+  uniqueKeys: false,
+  strict: true,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const;
+
+export interface Composed {
+  text: string;
+  documents: Document.Parsed[];
+  /** Offsets of lines on which the library gave a flow collection up. */
+  brokenFlows: number[];
+}
+
+/**
+ * Composes the documents. The upstream takes two things that the library does not: `\'` in double
+ * quotes, and lines of a flow collection that are indented less than its key. Both are spelt anew, as
+ * the library takes them, and parsed again; what is wrong for other reasons is reported as it was.
+ */
+export function compose(text: string): Composed | SyntaxProblem {
+  const first = composeOnce(text);
+  if (first instanceof SyntaxProblem) return first;
+  let now = first;
+  const rounds = Math.min(MOST_REPAIRS, REPAIRED_CHARACTERS / (text.length + 1));
+  for (let round = 1; round <= rounds; round++) {
+    const changes = repairs(now);
+    if (changes.length === 0) break;
+    const next = composeOnce(respell(now.text, changes));
+    if (next instanceof SyntaxProblem) break;
+    now = next;
+  }
+  const sound = now.documents.every(({ errors }) => errors.length === 0);
+  return sound ? now : first;
+}
+
+function composeOnce(text: string): Composed | SyntaxProblem {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  const brokenFlows: number[] = [];
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme === CST.FLOW_END) brokenFlows.push(parser.offset);
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > MAX_DEPTH) {
+      return new SyntaxProblem(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
+    }
+    if (++count > MAX_LEXEMES) return new SyntaxProblem(TOO_LARGE, parser.offset);
+  }
+  for (const token of parser.end()) tokens.push(token);
+  const documents = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
+  return { text, documents, brokenFlows };
+}
+
+interface Change {
+  at: number;
+  remove: number;
+  insert: string;
+}
+
+/** No change adds or removes a line, so that lines stay what they are in the file. */
+function repairs({ text, documents, brokenFlows }: Composed): Change[] {
+  const escapes = documents
+    .flatMap(({ errors }) => errors)
+    .filter(({ code, pos }) => code === 'BAD_DQ_ESCAPE' && text.startsWith("\\'", pos[0]))
+    .map(({ pos }) => ({ at: pos[0], remove: 2, insert: '\\x27' }));
+  const flows = brokenFlows
+    .map((at) => text.lastIndexOf('\n', at - 1) + 1)
+    .map((at) => ({ at, remove: 0, insert: DEEP_INDENT }));
+  return [...escapes, ...flows];
+}
+
+function respell(text: string, changes: Change[]): string {
+  let out = '';
+  let from = 0;
+  for (const { at, remove, insert } of changes.sort((a, b) => a.at - b.at)) {
+    if (at < from) continue;
+    out += text.slice(from, at) + insert;
+    from = at + remove;
+  }
+  return out + text.slice(from);
+}
+
+/** What is wrong with a document, at most one problem a place. */
+export function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
+  const { yaml } = document.directives ?? {};
+  if (yaml?.explicit && yaml.version !== '1.1') {
+    const message = `the directive %YAML ${yaml.version} is not supported, only 1.1`;
+    return [new SyntaxProblem(message, document.range[0])];
+  }
+  const problems = new Map<number, SyntaxProblem>();
+  for (const { message, pos } of document.errors) {
+    const text = `not valid YAML: ${message.replaceAll('\n', ' ')}`;
+    if (!problems.has(pos[0])) problems.set(pos[0], new SyntaxProblem(text, pos[0]));
+  }
+  return [...problems.values()];
+}
