@@ -12,6 +12,7 @@ import type { Config } from './config/model.ts';
 import { chooseMode } from './containerd/mode.ts';
 import { managedContainerd } from './containerd/managed.ts';
 import { findBinary } from './containerd/host.ts';
+import type { ContainerdSupervisor } from './containerd/supervisor.ts';
 import { createCriClient, probeSocket } from './cri/client.ts';
 import type { CriClient } from './cri/client.ts';
 import type { RuntimeVersion } from './cri/model.ts';
@@ -49,6 +50,7 @@ export interface AgentDeps {
 
 const RUNTIME_RETRY_MS = 1_000;
 const PROBE_TIMEOUT_MS = 3_000;
+const EMPTY_POLL_MS = 200;
 
 export class Agent {
   readonly view: AgentView;
@@ -62,6 +64,7 @@ export class Agent {
   /** What `stop` undoes, newest first. */
   readonly #undo: (() => Promise<void> | void)[] = [];
   #half: RuntimeHalf | undefined;
+  #managed: ContainerdSupervisor | undefined;
 
   /** Throws IsletError `invalid` when the node or the configuration cannot be worked with. */
   constructor(deps: AgentDeps) {
@@ -115,7 +118,20 @@ export class Agent {
     this.#tasks.spawn('runtime', (stop) => this.#runPods(stop));
   }
 
-  /** Ends the agent; pods go on. Repeatable. */
+  /** Resolves when no pod and nothing of one is left; meant for an agent that wants none. */
+  async untilEmpty(signal: AbortSignal): Promise<void> {
+    while (!this.#half?.isEmpty()) await this.#deps.clock.sleep(EMPTY_POLL_MS, signal);
+  }
+
+  /** Ends a containerd of our own, which otherwise outlives the agent as the pods do. */
+  async stopContainerd(): Promise<void> {
+    await this.#managed?.stop();
+  }
+
+  /**
+   * Ends the agent; pods go on, and so does a containerd of our own: the output of containers passes
+   * through it, so they would stand still when their pipes are full. The next agent adopts it.
+   */
   async stop(): Promise<void> {
     const stopped = this.#tasks.stop();
     for (const undo of this.#undo.splice(0).reverse()) await undo();
@@ -201,7 +217,8 @@ export class Agent {
           signal: stop,
         })) !== undefined,
     });
-    this.#undo.push(() => managed.supervisor.stop());
+    this.#managed = managed.supervisor;
+    this.#undo.push(() => managed.supervisor.release());
     await managed.supervisor.start(signal);
     const pause = { name: config.islet.pauseImage, kind: 'pause' } as const;
     await this.#makeImages({ ...managed, socket: managed.supervisor.socket }, [pause], signal);

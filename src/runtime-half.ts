@@ -12,6 +12,7 @@ import type { FileSource } from './manifest/source.ts';
 import type { Registry } from './metrics/registry.ts';
 import { plegMetrics } from './pleg/metric.ts';
 import { Pleg } from './pleg/relist.ts';
+import { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import { systemPodCgroups } from './pod/cgroups.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
 import { PodEnd } from './pod/end.ts';
@@ -25,6 +26,7 @@ import type { NodeFacts } from './runtime/node-facts.ts';
 import { PodFiles } from './runtime/pod-files.ts';
 import { SandboxBuilder } from './runtime/sandbox-builder.ts';
 import { ContainerStarter } from './runtime/start.ts';
+import { isTerminalPhase } from './status/generate.ts';
 import type { StatusManager } from './status/manager.ts';
 import { TerminationMessages } from './status/termination-message.ts';
 import type { Store } from './store/store.ts';
@@ -107,8 +109,16 @@ export class RuntimeHalf {
 
   /** Starts relisting and working; resolves when every known pod has a worker. */
   async begin(signal: AbortSignal): Promise<void> {
-    const { tasks, source, logger } = this.#deps;
-    await this.#cgroups.ensureRoot(signal);
+    const { tasks, source, logger, config, store, clock } = this.#deps;
+    const keeper = new CgroupKeeper({
+      cgroups: this.#cgroups,
+      activePods: () => this.manager.pods().filter((p) => !isTerminalPhase(p.status.phase)),
+      nodeName: config.nodeName,
+      events: store.events,
+      clock,
+    });
+    await keeper.prepare(signal);
+    tasks.spawn('cgroups', (stop) => keeper.run(stop));
     this.pleg.onEvent(({ uid }) => {
       if (!this.manager.poke(uid)) this.#adoptSoon();
     });
@@ -120,6 +130,11 @@ export class RuntimeHalf {
     });
     await this.manager.begin(source.current());
     logger.debug('all pods are known', { pods: source.current().length });
+  }
+
+  /** Whether it has begun and there is no pod, wanted or left over. */
+  isEmpty(): boolean {
+    return this.manager.begun && this.manager.counts().size === 0;
   }
 
   /** Brings the gauges of the workers up to date; called when somebody reads the metrics. */

@@ -20,6 +20,11 @@ export interface EventRecorder {
   event(target: EventTarget, type: EventType, reason: string, message: string): void;
 }
 
+/** Events about the node carry its name as uid, as the kubelet's do. */
+export function nodeTarget(nodeName: string): EventTarget {
+  return { kind: 'Node', namespace: 'default', name: nodeName, uid: nodeName };
+}
+
 export function podTarget(pod: Pod): EventTarget {
   const { namespace, name, uid } = pod.metadata;
   return { kind: 'Pod', namespace, name, uid };

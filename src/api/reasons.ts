@@ -14,6 +14,7 @@ export const EventReason = {
   FailedCreatePodSandBox: 'FailedCreatePodSandBox',
   FailedKillPod: 'FailedKillPod',
   FailedMount: 'FailedMount',
+  FailedNodeAllocatableEnforcement: 'FailedNodeAllocatableEnforcement',
   FailedPodSandBoxStatus: 'FailedPodSandBoxStatus',
   FailedPostStartHook: 'FailedPostStartHook',
   FailedPreStopHook: 'FailedPreStopHook',

