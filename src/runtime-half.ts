@@ -199,7 +199,7 @@ export class RuntimeHalf {
     });
     const starter = new ContainerStarter({
       ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
-      ...{ facts, events, clock, starts },
+      ...{ facts, events, clock },
     });
     const executor = new PodExecutor({
       ...{ runtime, starter, killer, sandboxes, files, events, logger, starts },

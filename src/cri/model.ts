@@ -273,7 +273,7 @@ export interface RuntimeService {
   version(signal?: AbortSignal): Promise<RuntimeVersion>;
   /** Conditions `RuntimeReady`, `NetworkReady`, … */
   status(signal?: AbortSignal): Promise<RuntimeCondition[]>;
-  /** The cgroup driver the runtime asks for; IsletError `unimplemented` on containerd 1.6. */
+  /** The cgroup driver the runtime asks for; IsletError `unimplemented` on containerd 1.x. */
   cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'>;
   runPodSandbox(
     config: SandboxConfig,
@@ -313,7 +313,11 @@ export interface RuntimeService {
   /** Decodes one entry cut out of a raw answer. */
   decodePodSandbox(entry: Uint8Array): PodSandbox;
   decodeContainer(entry: Uint8Array): Container;
-  /** Ends with IsletError `unimplemented` where the runtime has no events. */
+  /**
+   * Ends with IsletError `unimplemented` where the runtime has no events. An event only says "look
+   * again": containerd 1.7 gives each event to one listener, loses the first after a stream that
+   * ended, and has none for a container that fails to start.
+   */
   containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent>;
 }
 

@@ -22,6 +22,8 @@ export interface ImageRequest {
   readonly policy: PullPolicy;
   readonly annotations: Record<string, string>;
   readonly sandbox: SandboxConfig | undefined;
+  /** Runs a pull, which may take minutes, without what the caller holds meanwhile. */
+  readonly away: <T>(pull: () => Promise<T>) => Promise<T>;
 }
 
 export type ImageOutcome =
@@ -118,7 +120,7 @@ export class ImagePuller {
       `Pulling image "${name}"`,
     );
     try {
-      const image = await this.#pullNow(request, name, signal);
+      const image = await request.away(() => this.#pullNow(request, name, signal));
       this.#failures.delete(key);
       return { kind: 'ready', image };
     } catch (error) {

@@ -7,16 +7,13 @@ import { runtimeText } from '../cri/errors.ts';
 import type { ExecResult, RuntimeService } from '../cri/model.ts';
 import { expand } from '../runtime/expand.ts';
 import { goDuration } from '../util/backoff.ts';
-import type { Clock } from '../util/clock.ts';
 import { codeOf } from '../util/errors.ts';
 import type { Outcome, ProbeSubject } from './model.ts';
 import { MAX_OUTPUT_BYTES, SUCCESS, errored, failure } from './model.ts';
-import { TimeIsUp, within } from './within.ts';
+import type { TimeLimit } from './time-limit.ts';
+import { TimeIsUp } from './time-limit.ts';
 
-export interface ExecProbeDeps {
-  readonly runtime: Pick<RuntimeService, 'execSync' | 'version'>;
-  readonly clock: Clock;
-}
+type ExecRuntime = Pick<RuntimeService, 'execSync' | 'version'>;
 
 /** How long beyond the command's own time the runtime may take to say that it is over. */
 const ANSWER_MS = 5_000;
@@ -27,25 +24,24 @@ const ANSWER_MS = 5_000;
  * is a failure. If not, the container is not blamed for it.
  */
 export async function probeExec(
-  deps: ExecProbeDeps,
+  runtime: ExecRuntime,
   subject: ProbeSubject,
-  signal: AbortSignal,
+  limit: TimeLimit,
 ): Promise<Outcome> {
-  const { clock, runtime } = deps;
   const { container, containerId, probe } = subject;
   const command = probeCommand(container, probe.exec?.command ?? []);
   const seconds = probe.timeoutSeconds;
   try {
-    const answer = await within(clock, seconds * 1000 + ANSWER_MS, signal, (inner) =>
-      runtime.execSync(containerId, command, seconds, inner),
+    const answer = await limit.within(seconds * 1000 + ANSWER_MS, (signal) =>
+      runtime.execSync(containerId, command, seconds, signal),
     );
     return answer.exitCode === 0 ? SUCCESS : failure(outputOf(answer));
   } catch (error) {
-    signal.throwIfAborted();
+    limit.throwIfStopped();
     const late = error instanceof TimeIsUp || codeOf(error) === 'deadline';
     if (!late) return errored(runtimeText(error));
     // The deadline may also be that of the call itself.
-    if (!(await isThere(deps, signal))) return errored('the runtime does not answer');
+    if (!(await isThere(runtime, limit))) return errored('the runtime does not answer');
     const shown = JSON.stringify(command.join(' '));
     return failure(`command timed out: ${shown} timed out after ${goDuration(seconds * 1000)}`);
   }
@@ -62,12 +58,12 @@ function outputOf({ stdout, stderr }: ExecResult): string {
   return Buffer.concat([stdout, stderr]).toString('utf8', 0, MAX_OUTPUT_BYTES);
 }
 
-async function isThere({ runtime, clock }: ExecProbeDeps, signal: AbortSignal): Promise<boolean> {
+async function isThere(runtime: ExecRuntime, limit: TimeLimit): Promise<boolean> {
   try {
-    await within(clock, ANSWER_MS, signal, (inner) => runtime.version(inner));
+    await limit.within(ANSWER_MS, (signal) => runtime.version(signal));
     return true;
   } catch {
-    signal.throwIfAborted();
+    limit.throwIfStopped();
     return false;
   }
 }

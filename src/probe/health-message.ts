@@ -1,8 +1,10 @@
 /**
- * Owns: the two messages of grpc.health.v1.Health/Check in bytes. They are too small for a generated codec.
+ * Owns: the two messages of grpc.health.v1.Health/Check in bytes, and the frame around them. They are too
+ * small for a generated codec.
  *
  *   HealthCheckRequest   1: string service
  *   HealthCheckResponse  1: enum status (varint)
+ *   frame                1 byte: compressed (0) · 4 bytes: length, big endian · message
  */
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 const SERVICE_TAG = 0x0a;
@@ -11,10 +13,25 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
+const FRAME_HEAD = 5;
+
 export function healthRequest(service: string): Buffer {
   if (service === '') return Buffer.alloc(0);
   const name = Buffer.from(service);
   return Buffer.concat([Buffer.from([SERVICE_TAG, ...varintOf(name.length)]), name]);
+}
+
+export function frame(message: Buffer): Buffer {
+  const head = Buffer.alloc(FRAME_HEAD);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** The message of the first frame; undefined when it is not whole, or compressed, which nobody asked for. */
+export function unframe(bytes: Buffer): Buffer | undefined {
+  if (bytes.length < FRAME_HEAD || bytes[0] !== 0) return undefined;
+  const end = FRAME_HEAD + bytes.readUInt32BE(1);
+  return end <= bytes.length ? bytes.subarray(FRAME_HEAD, end) : undefined;
 }
 
 /** The name of the status; undefined when the bytes are no such message. The last of several counts. */

@@ -45,6 +45,11 @@ const OWN_HEADERS = new Set([
   'trailer',
 ]);
 
+export interface HeaderLine {
+  readonly name: string;
+  readonly value: string;
+}
+
 export type ProbeHeaders = HttpGetAction['httpHeaders'];
 
 /** The Host header of the manifest; undefined: none, or an empty one. */
@@ -52,20 +57,19 @@ export function givenHost(given: ProbeHeaders): string | undefined {
   return firstOf(given, 'host') || undefined;
 }
 
-/**
- * Names and values in turn, as Node takes them. A User-Agent or an Accept of the manifest replaces ours, an
- * empty one leaves the header out.
- */
-export function headerLines(given: ProbeHeaders, host: string, userAgent: string): string[] {
-  const lines = ['Host', host];
+const CLOSE: HeaderLine = { name: 'Connection', value: 'close' };
+
+/** A User-Agent or an Accept of the manifest replaces ours, an empty one leaves the header out. */
+export function headerLines(given: ProbeHeaders, host: string, userAgent: string): HeaderLine[] {
+  const lines: HeaderLine[] = [{ name: 'Host', value: host }];
   const agent = firstOf(given, 'user-agent') ?? userAgent;
-  if (agent !== '') lines.push('User-Agent', agent);
+  if (agent !== '') lines.push({ name: 'User-Agent', value: agent });
+  if (firstOf(given, 'connection') === undefined) lines.push(CLOSE);
   const accept = firstOf(given, 'accept');
-  if (accept === undefined) lines.push('Accept', '*/*');
-  for (const { name, value } of given ?? []) {
-    const lower = name.toLowerCase();
-    if (OWN_HEADERS.has(lower) || (lower === 'accept' && accept === '')) continue;
-    lines.push(name, value);
+  if (accept === undefined) lines.push({ name: 'Accept', value: '*/*' });
+  for (const line of given ?? []) {
+    const lower = line.name.toLowerCase();
+    if (!OWN_HEADERS.has(lower) && !(lower === 'accept' && accept === '')) lines.push(line);
   }
   return lines;
 }

@@ -4,26 +4,19 @@
  * keep-alive, no proxy of the environment; nothing is decompressed; no more than 10 KiB are read.
  * Unlike the kubelet: no SO_LINGER, which Node cannot set.
  */
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import type { Clock } from '../util/clock.ts';
-import { messageOf } from '../util/errors.ts';
 import { joinHostPort, probeHost, probePort } from './address.ts';
 import { givenHost, headerLines, requestTarget } from './http-request.ts';
 import type { ProbeHeaders } from './http-request.ts';
+import { BadAnswer, HttpAnswer } from './http-response.ts';
 import type { Outcome, ProbeSubject } from './model.ts';
-import { MAX_OUTPUT_BYTES, SUCCESS, errored, failure } from './model.ts';
+import { SUCCESS, errored, failure } from './model.ts';
 import { dialErrorText, talkErrorText } from './net-error.ts';
-import { TimeIsUp, within } from './within.ts';
-
-export interface HttpProbeDeps {
-  readonly clock: Clock;
-  readonly userAgent: string;
-}
+import type { TimeLimit } from './time-limit.ts';
+import { TimeIsUp } from './time-limit.ts';
 
 interface Target {
   readonly secure: boolean;
@@ -35,23 +28,27 @@ interface Target {
   readonly hostHeader: string | undefined;
 }
 
+const READ_BYTES = 16 * 1024;
 const MAX_REQUESTS = 10;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_BREAK = /[\x00-\x08\x0a-\x1f\x7f]/;
 const TIMEOUT = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
 const BODY_TIMEOUT =
   'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 
 export class HttpProber {
-  readonly #deps: HttpProbeDeps;
+  readonly #userAgent: string;
   /** Made once: each costs more than the request. It checks nothing, so it holds nothing of a pod. */
   #tls: SecureContext | undefined;
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
-  constructor(deps: HttpProbeDeps) {
-    this.#deps = deps;
+  constructor(userAgent: string) {
+    this.#userAgent = userAgent;
   }
 
   /** @throws IsletError for a host or port that cannot be probed */
-  async probe(subject: ProbeSubject, signal: AbortSignal): Promise<Outcome> {
+  async probe(subject: ProbeSubject, limit: TimeLimit): Promise<Outcome> {
     const { probe, container } = subject;
     const get = probe.httpGet;
     const target: Target = {
@@ -63,11 +60,11 @@ export class HttpProber {
     };
     const progress: Progress = { target, reading: false };
     try {
-      return await within(this.#deps.clock, probe.timeoutSeconds * 1000, signal, (inner) =>
-        this.#get(progress, get?.httpHeaders, inner),
+      return await limit.within(probe.timeoutSeconds * 1000, (signal) =>
+        this.#get(progress, get?.httpHeaders, signal),
       );
     } catch (error) {
-      signal.throwIfAborted();
+      limit.throwIfStopped();
       return failed(progress, error);
     }
   }
@@ -75,64 +72,73 @@ export class HttpProber {
   async #get(progress: Progress, headers: ProbeHeaders, signal: AbortSignal): Promise<Outcome> {
     const first = progress.target;
     for (let requests = 1; ; requests++) {
-      const answer = await this.#send(progress.target, headers, signal);
-      const next = redirectOf(answer, progress.target);
-      if (next === undefined || !sameHost(next, first)) {
-        progress.reading = true;
-        return await judge(answer);
-      }
-      answer.destroy();
+      const { target } = progress;
+      const next = await this.#exchange(progress, headers, signal, (answer) => {
+        const to = redirectOf(answer, target);
+        return to !== undefined && sameHost(to, first) ? to : undefined;
+      });
+      if (next instanceof HttpAnswer) return judge(next);
       progress.target = next;
       if (requests === MAX_REQUESTS) throw new ClientError('stopped after 10 redirects');
     }
   }
 
-  /** Resolves at the header of the answer. */
-  #send(target: Target, headers: ProbeHeaders, signal: AbortSignal): Promise<IncomingMessage> {
+  /** One request: the whole answer, or, without its body, where it leads. */
+  #exchange(
+    progress: Progress,
+    headers: ProbeHeaders,
+    signal: AbortSignal,
+    leadsTo: (answer: HttpAnswer) => Target | undefined,
+  ): Promise<HttpAnswer | Target> {
+    const { target } = progress;
+    const head = requestHead(target, headers, this.#userAgent);
     return new Promise((resolve, reject) => {
-      const lines = headerLines(
-        headers,
-        target.hostHeader ?? authorityOf(target),
-        this.#deps.userAgent,
-      );
-      const call = this.#open(target, lines);
-      const stop = (): void => {
-        call.destroy();
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      call.once('response', resolve);
-      // Nobody asked for another protocol: the answer is judged by its status.
-      call.once('upgrade', (answer, socket) => {
+      const answer = new HttpAnswer();
+      const finish = (): void => {
+        signal.removeEventListener('abort', stop);
         socket.destroy();
-        answer.resume();
-        resolve(answer);
-      });
+      };
+      const fail = (error: Error): void => {
+        finish();
+        reject(error);
+      };
+      const stop = (): void => fail(signal.reason as Error);
+      const take = (bytes: Buffer | undefined): void => {
+        try {
+          const hadHead = answer.hasHead;
+          if (bytes === undefined) answer.end();
+          else answer.push(bytes);
+          const next = answer.hasHead && !hadHead ? leadsTo(answer) : undefined;
+          progress.reading = answer.hasHead && next === undefined;
+          if (next === undefined && !answer.isDone) return;
+          finish();
+          resolve(next ?? answer);
+        } catch (error) {
+          progress.reading = answer.hasHead && !(error instanceof ClientError);
+          fail(error as Error);
+        }
+      };
+      const socket = this.#connect(target, take);
+      signal.addEventListener('abort', stop, { once: true });
+      socket.once('end', () => take(undefined));
       // Also after the promise has settled: an error nobody listens to would end the process.
-      call.on('error', reject);
-      call.end();
+      socket.on('error', fail);
+      socket.write(head);
     });
   }
 
-  #open(target: Target, lines: string[]): ClientRequest {
-    const { path } = target;
-    try {
-      return httpRequest({
-        method: 'GET',
-        path,
-        headers: lines,
-        createConnection: () => this.#connect(target),
-      });
-    } catch (error) {
-      // Node refuses header names and values that cannot be sent; Go's client answers so, too.
-      throw new ClientError(`net/http: invalid header field: ${messageOf(error)}`);
+  /** A plain connection reads into the one buffer that all share: it is taken before the next read. */
+  #connect({ secure, host, port }: Target, take: (bytes: Buffer) => void): Socket {
+    if (!secure) {
+      const callback = (length: number, buffer: Uint8Array): boolean => {
+        take(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+        return true;
+      };
+      return connect({ host, port, onread: { buffer: this.#buffer, callback } });
     }
-  }
-
-  #connect({ secure, host, port }: Target): Socket {
-    if (!secure) return connect({ host, port });
     this.#tls ??= createSecureContext();
-    return connectTls({ host, port, secureContext: this.#tls, rejectUnauthorized: false });
+    const options = { host, port, secureContext: this.#tls, rejectUnauthorized: false };
+    return connectTls(options).on('data', take);
   }
 }
 
@@ -148,59 +154,54 @@ class ClientError extends Error {}
 /** A body that breaks off is an error, anything before it a failure (spec §3.1). */
 function failed(progress: Progress, error: unknown): Outcome {
   if (progress.reading) {
-    return errored(error instanceof TimeIsUp ? BODY_TIMEOUT : talkErrorText(error), 'failure');
+    if (error instanceof TimeIsUp) return errored(BODY_TIMEOUT, 'failure');
+    return errored(error instanceof BadAnswer ? error.message : talkErrorText(error), 'failure');
   }
   return failure(`Get "${urlOf(progress.target)}": ${whyNot(progress.target, error)}`);
 }
 
 function whyNot(target: Target, error: unknown): string {
   if (error instanceof TimeIsUp) return TIMEOUT;
-  if (error instanceof ClientError) return error.message;
+  if (error instanceof ClientError || error instanceof BadAnswer) return error.message;
   return dialErrorText(error, joinHostPort(target.host, target.port)) ?? talkErrorText(error);
 }
 
-async function judge(answer: IncomingMessage): Promise<Outcome> {
-  const status = answer.statusCode ?? 0;
-  const body = await read(answer);
+function judge(answer: HttpAnswer): Outcome {
+  const { status } = answer;
   if (status < 200 || status >= 400) {
     return failure(`HTTP probe failed with statuscode: ${status}`);
   }
   if (status < 300) return SUCCESS;
-  const text = `Probe terminated redirects, Response body: ${body.toString()}`;
-  return { kind: 'warning', text };
+  return { kind: 'warning', text: `Probe terminated redirects, Response body: ${answer.body()}` };
 }
 
-/** As much of the body as is wanted. */
-function read(answer: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const done = (): void => resolve(Buffer.concat(chunks).subarray(0, MAX_OUTPUT_BYTES));
-    answer.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length >= MAX_OUTPUT_BYTES) done();
-    });
-    answer.once('end', done);
-    // Also after the promise has settled: an error nobody listens to would end the process.
-    answer.on('error', reject);
-  });
+/** Up to the empty line. @throws ClientError for a header that cannot be sent */
+function requestHead(target: Target, headers: ProbeHeaders, userAgent: string): string {
+  const lines = headerLines(headers, target.hostHeader ?? authorityOf(target), userAgent);
+  let head = `GET ${target.path} HTTP/1.1\r\n`;
+  for (const { name, value } of lines) {
+    if (!HEADER_NAME.test(name))
+      throw new ClientError(`net/http: invalid header field name "${name}"`);
+    if (HEADER_BREAK.test(value)) {
+      throw new ClientError(`net/http: invalid header field value for "${name}"`);
+    }
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
 }
 
 /** @throws ClientError when there is a Location that leads nowhere */
-function redirectOf(answer: IncomingMessage, from: Target): Target | undefined {
-  const { location } = answer.headers;
-  if (!REDIRECTS.has(answer.statusCode ?? 0) || location === undefined) return undefined;
+function redirectOf(answer: HttpAnswer, from: Target): Target | undefined {
+  const { location } = answer;
+  if (!REDIRECTS.has(answer.status) || location === undefined) return undefined;
   let url: URL;
   try {
     url = new URL(location, urlOf(from));
   } catch {
-    answer.destroy();
     throw new ClientError(`failed to parse Location header "${location}"`);
   }
   const secure = url.protocol === 'https:';
   if (!secure && url.protocol !== 'http:') {
-    answer.destroy();
     throw new ClientError(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`);
   }
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);

@@ -71,12 +71,12 @@ export class ProbeManager implements ProbeVerdicts {
     this.#deps = deps;
     const { runtime, clock, random, events, statusOf, agentStartedMs, metrics } = deps;
     const userAgent = `kube-probe/${deps.version ?? VERSION}`;
-    const prober = new Prober({ runtime, clock, events, userAgent });
+    const prober = new Prober({ runtime, events, userAgent });
     this.#workerDeps = {
       ...{ clock, random, statusOf, agentStartedMs, metrics },
       results: this.#results,
       nodeIp: deps.nodeIps[0],
-      attempt: (subject, signal) => prober.probe(subject, signal),
+      attempt: (subject, limit) => prober.probe(subject, limit),
       onResult: (worker, result) => this.#onResult(worker, result),
     };
     // One listener for all workers.

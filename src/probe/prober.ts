@@ -8,7 +8,6 @@ import { containerTarget } from '../api/event.ts';
 import { podDescription } from '../api/pod.ts';
 import { EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
-import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import { probeExec } from './exec.ts';
 import type * as GrpcModule from './grpc.ts';
@@ -16,10 +15,10 @@ import type { HttpProber } from './http.ts';
 import { PROBE_TITLES, errored } from './model.ts';
 import type { Outcome, ProbeSubject } from './model.ts';
 import type * as TcpModule from './tcp.ts';
+import type { TimeLimit } from './time-limit.ts';
 
 export interface ProberDeps {
   readonly runtime: Pick<RuntimeService, 'execSync' | 'version'>;
-  readonly clock: Clock;
   readonly events: EventRecorder;
   /** `kube-probe/1.36`. */
   readonly userAgent: string;
@@ -41,10 +40,10 @@ export class Prober {
   /**
    * Whether the container is well; undefined when that could not be found out. Everything but a success is
    * an event, each time.
-   * @throws the reason of `signal`, nothing else
+   * @throws the reason of the stop, nothing else
    */
-  async probe(subject: ProbeSubject, signal: AbortSignal): Promise<boolean | undefined> {
-    const outcome = await this.#tries(subject, signal);
+  async probe(subject: ProbeSubject, limit: TimeLimit): Promise<boolean | undefined> {
+    const outcome = await this.#tries(subject, limit);
     const title = PROBE_TITLES[subject.kind];
     switch (outcome.kind) {
       case 'success':
@@ -63,37 +62,37 @@ export class Prober {
     }
   }
 
-  async #tries(subject: ProbeSubject, signal: AbortSignal): Promise<Outcome> {
+  async #tries(subject: ProbeSubject, limit: TimeLimit): Promise<Outcome> {
     for (let tries = 1; ; tries++) {
-      const outcome = await this.#once(subject, signal);
+      const outcome = await this.#once(subject, limit);
       if (outcome.kind !== 'error' || tries === MAX_TRIES) return outcome;
     }
   }
 
-  async #once(subject: ProbeSubject, signal: AbortSignal): Promise<Outcome> {
+  async #once(subject: ProbeSubject, limit: TimeLimit): Promise<Outcome> {
     try {
-      return await this.#handle(subject, signal);
+      return await this.#handle(subject, limit);
     } catch (error) {
-      signal.throwIfAborted();
+      limit.throwIfStopped();
       return errored(messageOf(error));
     }
   }
 
-  async #handle(subject: ProbeSubject, signal: AbortSignal): Promise<Outcome> {
-    const { clock, userAgent } = this.#deps;
+  async #handle(subject: ProbeSubject, limit: TimeLimit): Promise<Outcome> {
+    const { userAgent } = this.#deps;
     const { probe, pod, container } = subject;
-    if (probe.exec) return probeExec(this.#deps, subject, signal);
+    if (probe.exec) return probeExec(this.#deps.runtime, subject, limit);
     if (probe.httpGet) {
-      this.#http ??= import('./http.ts').then((m) => new m.HttpProber({ clock, userAgent }));
-      return (await this.#http).probe(subject, signal);
+      this.#http ??= import('./http.ts').then((m) => new m.HttpProber(userAgent));
+      return (await this.#http).probe(subject, limit);
     }
     if (probe.tcpSocket) {
       this.#tcp ??= import('./tcp.ts');
-      return (await this.#tcp).probeTcp(clock, subject, signal);
+      return (await this.#tcp).probeTcp(subject, limit);
     }
     if (probe.grpc) {
       this.#grpc ??= import('./grpc.ts');
-      return (await this.#grpc).probeGrpc({ clock, userAgent }, subject, signal);
+      return (await this.#grpc).probeGrpc(userAgent, subject, limit);
     }
     return errored(`missing probe handler for ${podDescription(pod)}:${container.name}`);
   }

@@ -16,14 +16,15 @@ import { FRESH, conclude, decide } from './decide.ts';
 import type { ProbeMetrics, ProbeSeries } from './metrics.ts';
 import type { ProbeKind, ProbeSubject } from './model.ts';
 import type { ProbeResultTable } from './results.ts';
+import { TimeLimit } from './time-limit.ts';
 
 export interface ProbeWorkerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly results: ProbeResultTable;
   readonly statusOf: (uid: string) => PodStatus | undefined;
-  /** One attempt; rejects only when the signal aborts. */
-  readonly attempt: (subject: ProbeSubject, signal: AbortSignal) => Promise<boolean | undefined>;
+  /** One attempt; rejects only when the worker is stopped. */
+  readonly attempt: (subject: ProbeSubject, limit: TimeLimit) => Promise<boolean | undefined>;
   /** Where a pod on the host's network is. */
   readonly nodeIp: string | undefined;
   /** Monotonic: when the agent started. */
@@ -54,6 +55,7 @@ export class ProbeWorker {
   readonly name: string;
   readonly #deps: ProbeWorkerDeps;
   readonly #stop = new AbortController();
+  readonly #limit: TimeLimit;
   /** Aborted by a poke; replaced when that has been seen, so that a tick makes nothing new. */
   #pause = new AbortController();
   #assignment: ProbeAssignment;
@@ -65,6 +67,7 @@ export class ProbeWorker {
     this.kind = kind;
     this.name = assignment.container.name;
     this.#assignment = assignment;
+    this.#limit = new TimeLimit(deps.clock, this.#stop.signal);
     // At once, so that what was known before a restart of the agent is known before anything is planned.
     this.#look();
   }
@@ -160,7 +163,7 @@ export class ProbeWorker {
       podIp: this.#podIp(),
     };
     const startedMs = clock.monotonic();
-    const success = await attempt(subject, signal);
+    const success = await attempt(subject, this.#limit);
     signal.throwIfAborted();
     metrics?.probed(this.#series(), success, (clock.monotonic() - startedMs) / 1000);
     if (success !== undefined) this.#conclude(id, success);

@@ -9,7 +9,7 @@ import type { Container, Pod } from '../api/pod.ts';
 import { Annotation, EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import { messageOf } from '../util/errors.ts';
-import type { Limiter } from '../util/limiter.ts';
+import type { Limiter, Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
 import type { RuntimePodStatus } from './model.ts';
@@ -32,6 +32,7 @@ export interface ExecutorDeps {
   readonly files: PodFiles;
   readonly events: EventRecorder;
   readonly logger: Logger;
+  /** Bounds how many pods put load on the runtime at once. */
   readonly starts: Limiter;
 }
 
@@ -59,6 +60,8 @@ interface Context {
   readonly signal: AbortSignal;
   readonly failures: Map<string, StartFailure>;
   readonly started: string[];
+  /** Held from the first thing that starts to the end of the plan, so that a pod is not overtaken half-way. */
+  slot: Promise<Slot> | undefined;
   sandbox: Sandbox | undefined;
   triedAttempt: number | undefined;
 }
@@ -88,25 +91,40 @@ export class PodExecutor {
       signal,
       failures: new Map(),
       started: [],
+      slot: undefined,
       sandbox: undefined,
       triedAttempt: undefined,
     };
-    let error: unknown;
+    try {
+      const error = await this.#runAll(input, context, signal);
+      const { failures, started, triedAttempt } = context;
+      return { failures, started, error, triedAttempt };
+    } finally {
+      await context.slot?.then(
+        (slot) => slot.release(),
+        () => undefined,
+      );
+    }
+  }
+
+  /** Resolves to what ended the plan, if anything did. */
+  async #runAll(input: ExecuteInput, context: Context, signal: AbortSignal): Promise<unknown> {
     for (const step of input.steps) {
       if (signal.aborted) break;
       try {
         await this.#run(step, context);
       } catch (caught) {
         if (signal.aborted) break;
-        if (endsPlan(step)) {
-          error = caught instanceof StartFailed ? undefined : caught;
-          break;
-        }
+        if (endsPlan(step)) return caught instanceof StartFailed ? undefined : caught;
         if (!(caught instanceof StartFailed)) this.#note(step, caught, input);
       }
     }
-    const { failures, started, triedAttempt } = context;
-    return { failures, started, error, triedAttempt };
+    return undefined;
+  }
+
+  #slot(context: Context): Promise<Slot> {
+    context.slot ??= this.#deps.starts.acquire(context.input.rank, context.signal);
+    return context.slot;
   }
 
   #run(step: Step, context: Context): Promise<void> {
@@ -166,8 +184,8 @@ export class PodExecutor {
     argument: { attempt: number; changed: boolean },
     context: Context,
   ): Promise<void> {
-    const { runtime, events, sandboxes, starts } = this.#deps;
-    const { pod, rank } = context.input;
+    const { runtime, events, sandboxes } = this.#deps;
+    const { pod } = context.input;
     const target = podTarget(pod);
     if (argument.changed) {
       const text = 'Pod sandbox changed, it will be killed and re-created.';
@@ -176,10 +194,8 @@ export class PodExecutor {
     try {
       const config = await sandboxes.build(pod, argument.attempt);
       context.triedAttempt = argument.attempt;
-      const created = await starts.run(rank, context.signal, async () => {
-        const id = await runtime.runPodSandbox(config, '');
-        return runtime.podSandboxStatus(id);
-      });
+      await this.#slot(context);
+      const created = await runtime.podSandboxStatus(await runtime.runPodSandbox(config, ''));
       context.sandbox = { id: created.id, config, ips: created.ips };
     } catch (error) {
       context.signal.throwIfAborted();
@@ -194,8 +210,9 @@ export class PodExecutor {
     const container = containerOf(input.pod, name);
     if (!container) return;
     context.sandbox ??= await this.#existingSandbox(input);
-    const { pod, status, volumes, rank } = input;
-    const start = { pod, status, volumes, rank, sandbox: context.sandbox };
+    const { pod, status, volumes } = input;
+    const { sandbox } = context;
+    const start = { pod, status, volumes, sandbox, slot: () => this.#slot(context) };
     const failure = await this.#deps.starter.start(start, container, signal);
     if (failure) {
       context.failures.set(name, failure);

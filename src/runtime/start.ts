@@ -13,7 +13,7 @@ import type { ImagePuller } from '../image/puller.ts';
 import { goSeconds } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
-import type { Limiter } from '../util/limiter.ts';
+import type { Slot } from '../util/limiter.ts';
 import { ConfigError } from './config-error.ts';
 import type { ContainerImage } from './container-config.ts';
 import { containerConfig, containerSubPaths } from './container-config.ts';
@@ -58,8 +58,6 @@ export interface StarterDeps {
   readonly facts: NodeFacts;
   readonly events: EventRecorder;
   readonly clock: Clock;
-  /** Bounds how many pods put load on the runtime at once. */
-  readonly starts: Limiter;
 }
 
 /** The sandbox that the container joins. */
@@ -74,9 +72,9 @@ export interface StartContext {
   /** What was known when the plan was made. */
   readonly status: RuntimePodStatus;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
-  /** The pod's place in the order of starts. */
-  readonly rank: number;
   readonly sandbox: Sandbox;
+  /** The right to put load on the runtime; taken when it is needed first. */
+  readonly slot: () => Promise<Slot>;
 }
 
 export class ContainerStarter {
@@ -98,8 +96,10 @@ export class ContainerStarter {
     const exited = status.containers.find((c) => c.name === container.name && c.state === 'exited');
     const pause = this.#deps.backoff.check(pod, container, exited);
     if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
+    const slot = await context.slot();
     const image = await this.#deps.puller.ensure(
       {
+        away: (pull) => slot.away(pull),
         podUid: pod.metadata.uid,
         target,
         image: container.image ?? '',
@@ -111,14 +111,12 @@ export class ContainerStarter {
     );
     if (image.kind === 'failed') return image;
     const { id: ref, uid, username } = image.image;
-    return this.#deps.starts.run(context.rank, signal, () =>
-      this.#createAndStart(
-        context,
-        container,
-        { ref, username, ...(uid === undefined ? {} : { uid }) },
-        { previous, exited, target },
-        signal,
-      ),
+    return this.#createAndStart(
+      context,
+      container,
+      { ref, username, ...(uid === undefined ? {} : { uid }) },
+      { previous, exited, target },
+      signal,
     );
   }
 
@@ -238,7 +236,10 @@ export class ContainerStarter {
     const podIp = context.sandbox.ips[0];
     const ports = namedPorts(container);
     try {
-      await runHook(this.#deps, handler, { containerId: id, podIp, ports }, signal);
+      const slot = await context.slot();
+      await slot.away(() =>
+        runHook(this.#deps, handler, { containerId: id, podIp, ports }, signal),
+      );
       return undefined;
     } catch (error) {
       signal.throwIfAborted();

@@ -17,6 +17,14 @@ interface Waiter {
   readonly grant: () => void;
 }
 
+/** The right to do something that is bounded; held until it is released or patience is lost. */
+export interface Slot {
+  /** Gives the slot back; repeatable. */
+  release(): void;
+  /** Gives the slot back while `task` waits for something outside, and takes one again afterwards. */
+  away<T>(task: () => Promise<T>): Promise<T>;
+}
+
 export class Limiter {
   readonly #deps: LimiterDeps;
   readonly #waiters: Waiter[] = [];
@@ -27,18 +35,35 @@ export class Limiter {
     this.#deps = deps;
   }
 
-  /** Runs `task` when a slot is free; the lowest rank first, equal ranks in order of arrival. */
+  /** A slot when one is free; the lowest rank first, equal ranks in order of arrival. */
+  async acquire(rank: number, signal: AbortSignal): Promise<Slot> {
+    await this.#wait(rank, signal);
+    let release = this.#holder();
+    return {
+      release: () => release(),
+      away: async (task) => {
+        release();
+        try {
+          return await task();
+        } finally {
+          await this.#wait(rank, signal);
+          release = this.#holder();
+        }
+      },
+    };
+  }
+
+  /** Runs `task` with a slot. */
   async run<T>(rank: number, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
-    await this.#acquire(rank, signal);
-    const release = this.#holder();
+    const slot = await this.acquire(rank, signal);
     try {
       return await task();
     } finally {
-      release();
+      slot.release();
     }
   }
 
-  #acquire(rank: number, signal: AbortSignal): Promise<void> {
+  #wait(rank: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#held < this.#deps.slots) {
       this.#held++;
