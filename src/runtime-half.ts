@@ -12,6 +12,8 @@ import type { FileSource } from './manifest/source.ts';
 import type { Registry } from './metrics/registry.ts';
 import { plegMetrics } from './pleg/metric.ts';
 import { Pleg } from './pleg/relist.ts';
+import { ProbeManager } from './probe/manager.ts';
+import { ProberMetrics } from './probe/metrics.ts';
 import { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import { systemPodCgroups } from './pod/cgroups.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
@@ -65,6 +67,7 @@ export class RuntimeHalf {
   readonly manager: PodManager;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
+  readonly #probes: ProbeManager;
 
   constructor(deps: RuntimeHalfDeps) {
     const { config, facts, cri, clock, logger, statuses } = deps;
@@ -78,6 +81,15 @@ export class RuntimeHalf {
       metrics: plegMetrics(deps.registry),
     });
     this.#cgroups = systemPodCgroups(config.kubelet, deps.cgroupDriver, { facts, clock });
+    this.#probes = new ProbeManager({
+      ...{ runtime: cri.runtime, clock, logger, random: deps.random, tasks: deps.tasks },
+      events: deps.store.events,
+      nodeIps: facts.nodeIps,
+      agentStartedMs: clock.monotonic(),
+      onResult: (uid) => void this.manager.poke(uid),
+      statusOf: (uid) => statuses.get(uid),
+      metrics: new ProberMetrics(deps.registry),
+    });
     const { rootDir } = config;
     const volumes = new VolumeManager({ rootDir, clock, logger, allocatable: facts.allocatable });
     const { sync, end } = this.#workerParts(volumes);
@@ -202,25 +214,27 @@ export class RuntimeHalf {
       ...{ facts, events, clock },
     });
     const executor = new PodExecutor({
-      ...{ runtime, starter, killer, sandboxes, files, events, logger, starts },
+      ...{ runtime, starter, killer, sandboxes, files, events, logger },
     });
     const runtimeView = this.#runtimeView();
+    const probes = this.#probes;
     const cgroups = this.#cgroups;
     const sync = new PodSync({
       ...{ runtimeView, runtime, statuses, messages, executor, backoff, volumes, cgroups, files },
-      ...{ events, clock },
-      probes: noProbes,
+      ...{ events, clock, starts },
+      probes,
       nodeIps: facts.nodeIps,
       runtimeName: this.version.runtimeName,
     });
     const forget = (uid: string): void => {
+      probes.remove(uid);
       puller.forget(uid);
       backoff.forget(uid);
       messages.forget(uid);
       store.restarts.deletePod(uid);
     };
     const end = new PodEnd({
-      ...{ runtimeView, runtime, killer, volumes, cgroups, files, statuses, events, clock },
+      ...{ runtimeView, runtime, killer, probes, volumes, cgroups, files, statuses, events, clock },
       forget,
     });
     return { sync, end };
@@ -253,11 +267,3 @@ function parallelPulls(config: Config): number {
   if (config.kubelet.serializeImagePulls) return 1;
   return config.kubelet.maxParallelImagePulls ?? Number.MAX_SAFE_INTEGER;
 }
-
-const noProbes = {
-  livenessFailed: () => false,
-  startupFailed: () => false,
-  startupSucceeded: () => true,
-  started: () => true,
-  ready: () => true,
-};

@@ -13,12 +13,13 @@ import { isRunningPod } from '../runtime/model.ts';
 import type { PodFiles } from '../runtime/pod-files.ts';
 import type { Clock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
-import type { Cgroups, PodRef, RuntimeView, Statuses, Volumes } from './ports.ts';
+import type { Cgroups, PodRef, Probes, RuntimeView, Statuses, Volumes } from './ports.ts';
 
 export interface PodEndDeps {
   readonly runtimeView: RuntimeView;
   readonly runtime: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly killer: PodKiller;
+  readonly probes: Pick<Probes, 'stopLivenessAndStartup' | 'remove'>;
   readonly volumes: Volumes;
   readonly cgroups: Cgroups;
   readonly files: PodFiles;
@@ -38,6 +39,18 @@ export class PodEnd {
 
   /** Stops containers and sandboxes. Resolves to the facts afterwards, with nothing running. */
   async stop(
+    ref: PodRef,
+    pod: Pod | undefined,
+    options: KillOptions & { readonly newerThanMs: number },
+    signal: AbortSignal,
+  ): Promise<RuntimePodStatus> {
+    this.#deps.probes.stopLivenessAndStartup(ref.uid);
+    const after = await this.#stopAll(ref, pod, options, signal);
+    this.#deps.probes.remove(ref.uid);
+    return after;
+  }
+
+  async #stopAll(
     ref: PodRef,
     pod: Pod | undefined,
     options: KillOptions & { readonly newerThanMs: number },

@@ -6,6 +6,8 @@ import type { Container, Pod } from '../api/pod.ts';
 import type { PodStatus } from '../api/status.ts';
 import type { MountedVolume } from '../runtime/mounts.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
+import type { ProbeVerdicts } from '../runtime/plan-input.ts';
+import type { ProbeResults } from '../status/input.ts';
 
 export interface PodRef {
   readonly uid: string;
@@ -38,6 +40,17 @@ export interface Statuses {
   get(uid: string): PodStatus | undefined;
   restore(uid: string): PodStatus | undefined;
   set(pod: Pod, status: PodStatus): boolean;
+  remove(uid: string): void;
+}
+
+/** The probes of all pods, and what they say. */
+export interface Probes extends ProbeVerdicts, ProbeResults {
+  /** Starts the probes that the pod is missing; to be called in each pass. */
+  ensure(pod: Pod): void;
+  /** The status as it was generated now. */
+  observe(uid: string, status: PodStatus): void;
+  /** The pod is being ended: readiness goes on, nothing restarts it any more. */
+  stopLivenessAndStartup(uid: string): void;
   remove(uid: string): void;
 }
 

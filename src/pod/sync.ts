@@ -13,17 +13,16 @@ import type { CrashBackoff } from '../runtime/crash-backoff.ts';
 import type { ExecuteOutcome, PodExecutor } from '../runtime/execute.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
 import type { MountedVolume } from '../runtime/mounts.ts';
-import type { ProbeVerdicts } from '../runtime/plan-input.ts';
 import { computePodActions } from '../runtime/plan.ts';
 import type { PodFiles } from '../runtime/pod-files.ts';
 import type { StartFailure } from '../runtime/start.ts';
 import type { Step } from '../runtime/step.ts';
 import { generatePodStatus, isTerminalPhase } from '../status/generate.ts';
-import type { ProbeResults } from '../status/input.ts';
 import type { TerminationMessages } from '../status/termination-message.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
-import type { Cgroups, RuntimeView, Statuses, Volumes } from './ports.ts';
+import type { Limiter, Slot } from '../util/limiter.ts';
+import type { Cgroups, Probes, RuntimeView, Statuses, Volumes } from './ports.ts';
 import { allContainers } from './ports.ts';
 
 export interface SyncDeps {
@@ -36,9 +35,11 @@ export interface SyncDeps {
   readonly volumes: Volumes;
   readonly cgroups: Cgroups;
   readonly files: PodFiles;
-  readonly probes: ProbeVerdicts & ProbeResults;
+  readonly probes: Probes;
   readonly events: EventRecorder;
   readonly clock: Clock;
+  /** Bounds how many pods put load on the runtime at once. */
+  readonly starts: Limiter;
   readonly nodeIps: readonly string[];
   readonly runtimeName: string;
 }
@@ -92,6 +93,8 @@ export class PodSync {
     }
     const status = await this.refresh(pod, memory, runtime, false);
     if (isTerminalPhase(status.phase)) return { kind: 'terminal' };
+    // Before the plan: the probes of a container that an earlier agent left know at once that it has started.
+    this.#deps.probes.ensure(pod);
     const { lastTriedAttempt } = memory;
     const steps = computePodActions({
       pod,
@@ -132,6 +135,7 @@ export class PodSync {
       runtimeName,
     });
     statuses.set(pod, status);
+    probes.observe(uid, status);
     return status;
   }
 
@@ -143,19 +147,32 @@ export class PodSync {
     rank: number,
     signal: AbortSignal,
   ): Promise<SyncResult> {
-    let volumes: ReadonlyMap<string, MountedVolume> = new Map();
-    if (steps.some((s) => s.kind === 'createSandbox' || s.kind === 'startContainer')) {
-      try {
-        volumes = await this.#prepare(pod, steps, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        return { kind: 'failed', error, networkNotReady: error instanceof NetworkNotReady };
-      }
+    const turn = new StartTurn(this.#deps.starts, rank, signal);
+    const slot = (): Promise<Slot> => turn.slot();
+    try {
+      // A new pod waits for its turn before anything is made for it; else all pods of a boot would
+      // crowd in front of the first one.
+      if (steps.some((s) => s.kind === 'createSandbox')) await slot();
+      const volumes = await this.#prepare(pod, steps, signal);
+      const input = { pod, status: runtime, steps, volumes, slot };
+      const outcome = await this.#deps.executor.execute(input, signal);
+      return await this.#conclude(pod, memory, runtime, steps, outcome, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: 'failed', error, networkNotReady: error instanceof NetworkNotReady };
+    } finally {
+      turn.end();
     }
-    const outcome = await this.#deps.executor.execute(
-      { pod, status: runtime, steps, volumes, rank },
-      signal,
-    );
+  }
+
+  async #conclude(
+    pod: Pod,
+    memory: PodMemory,
+    runtime: RuntimePodStatus,
+    steps: readonly Step[],
+    outcome: ExecuteOutcome,
+    signal: AbortSignal,
+  ): Promise<SyncResult> {
     memory.lastTriedAttempt = outcome.triedAttempt ?? memory.lastTriedAttempt;
     if (touchedRuntime(steps, outcome)) {
       memory.actedAtMs = this.#deps.clock.monotonic();
@@ -207,6 +224,9 @@ export class PodSync {
     steps: readonly Step[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, MountedVolume>> {
+    if (!steps.some((s) => s.kind === 'createSandbox' || s.kind === 'startContainer')) {
+      return new Map();
+    }
     const { cgroups, files, volumes, events } = this.#deps;
     const attempt = async <T>(
       reason: EventReason,
@@ -254,6 +274,28 @@ export class PodSync {
         `container runtime network not ready: NetworkReady=false reason:${network.reason} message:${network.message}`,
       );
     }
+  }
+}
+
+/** The slot of one pass: taken at the first need, held to the end of the pass so that nobody overtakes half-way. */
+class StartTurn {
+  readonly #take: () => Promise<Slot>;
+  #slot: Promise<Slot> | undefined;
+
+  constructor(starts: Limiter, rank: number, signal: AbortSignal) {
+    this.#take = () => starts.acquire(rank, signal);
+  }
+
+  slot(): Promise<Slot> {
+    this.#slot ??= this.#take();
+    return this.#slot;
+  }
+
+  end(): void {
+    this.#slot?.then(
+      (slot) => slot.release(),
+      () => undefined,
+    );
   }
 }
 

@@ -128,7 +128,8 @@ export class PodWorker {
   /** Something may have changed: look again; while a pass is busy, at least the status is brought up to date. */
   poke(): void {
     this.#wakeup.poke();
-    if (this.#pass && this.#state.kind === 'syncing') void this.#refreshStatus();
+    const { kind } = this.#state;
+    if (this.#pass && (kind === 'syncing' || kind === 'terminating')) void this.#refreshStatus();
   }
 
   /** The manifest is gone. */

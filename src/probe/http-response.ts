@@ -123,6 +123,7 @@ export class HttpAnswer {
   }
 
   #takeHeader(line: string): void {
+    if (line.startsWith(' ') || line.startsWith('\t')) return; // goes on with the value before
     const colon = line.indexOf(':');
     if (colon <= 0) throw new BadAnswer('malformed MIME header line');
     const value = line.slice(colon + 1).trim();

@@ -44,6 +44,7 @@ export class Prober {
    */
   async probe(subject: ProbeSubject, limit: TimeLimit): Promise<boolean | undefined> {
     const outcome = await this.#tries(subject, limit);
+    limit.throwIfStopped();
     const title = PROBE_TITLES[subject.kind];
     switch (outcome.kind) {
       case 'success':

@@ -1,7 +1,7 @@
 /**
  * Owns: a limit in time on what one worker tries.
- * Invariant: one thing at a time. A controller and its signal serve until one of them runs out of time, so
- * that an attempt which is quick makes nothing but a timer.
+ * Invariant: one thing at a time. The controller serves until something runs out of time and the alarm
+ * until it rings, so that attempts which are quick make next to nothing.
  */
 import type { Clock } from '../util/clock.ts';
 
@@ -18,8 +18,10 @@ export class TimeLimit {
   /** Ends whatever is tried. */
   readonly #stop: AbortSignal;
   #controller = new AbortController();
-  /** Of what is tried now; a timer of an earlier number means nothing any more. */
-  #number = 0;
+  /** Monotonic: when the time of what is tried now is up. */
+  #dueMs: number | undefined;
+  /** When the alarm goes off, at the due time or before; it is not taken back when the work ends first. */
+  #alarmMs = Infinity;
 
   constructor(clock: Clock, stop: AbortSignal) {
     this.#clock = clock;
@@ -41,21 +43,32 @@ export class TimeLimit {
     this.#stop.throwIfAborted();
     if (this.#controller.signal.aborted) this.#controller = new AbortController();
     const { signal } = this.#controller;
-    const number = ++this.#number;
-    // Not taken back when the work ends first: that would cost more than letting it run out.
-    this.#clock.sleep(ms, this.#stop).then(
-      () => {
-        if (number === this.#number) this.#controller.abort(new TimeIsUp());
-      },
-      () => undefined,
-    );
+    const due = this.#clock.monotonic() + ms;
+    this.#dueMs = due;
+    if (due < this.#alarmMs) this.#setAlarm(due);
     try {
       return await work(signal);
     } catch (error) {
       signal.throwIfAborted();
       throw error;
     } finally {
-      this.#number++;
+      this.#dueMs = undefined;
     }
+  }
+
+  #setAlarm(atMs: number): void {
+    this.#alarmMs = atMs;
+    this.#clock.sleep(atMs - this.#clock.monotonic(), this.#stop).then(
+      () => this.#ring(atMs),
+      () => undefined,
+    );
+  }
+
+  #ring(atMs: number): void {
+    if (atMs !== this.#alarmMs) return; // a nearer one was set since
+    this.#alarmMs = Infinity;
+    if (this.#dueMs === undefined) return;
+    if (this.#clock.monotonic() >= this.#dueMs) this.#controller.abort(new TimeIsUp());
+    else this.#setAlarm(this.#dueMs);
   }
 }

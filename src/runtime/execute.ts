@@ -9,7 +9,7 @@ import type { Container, Pod } from '../api/pod.ts';
 import { Annotation, EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import { messageOf } from '../util/errors.ts';
-import type { Limiter, Slot } from '../util/limiter.ts';
+import type { Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
 import type { RuntimePodStatus } from './model.ts';
@@ -32,8 +32,6 @@ export interface ExecutorDeps {
   readonly files: PodFiles;
   readonly events: EventRecorder;
   readonly logger: Logger;
-  /** Bounds how many pods put load on the runtime at once. */
-  readonly starts: Limiter;
 }
 
 export interface ExecuteInput {
@@ -41,7 +39,8 @@ export interface ExecuteInput {
   readonly status: RuntimePodStatus;
   readonly steps: readonly Step[];
   readonly volumes: ReadonlyMap<string, MountedVolume>;
-  readonly rank: number;
+  /** The right to put load on the runtime; taken when it is needed first. */
+  readonly slot: () => Promise<Slot>;
 }
 
 export interface ExecuteOutcome {
@@ -60,8 +59,6 @@ interface Context {
   readonly signal: AbortSignal;
   readonly failures: Map<string, StartFailure>;
   readonly started: string[];
-  /** Held from the first thing that starts to the end of the plan, so that a pod is not overtaken half-way. */
-  slot: Promise<Slot> | undefined;
   sandbox: Sandbox | undefined;
   triedAttempt: number | undefined;
 }
@@ -91,20 +88,12 @@ export class PodExecutor {
       signal,
       failures: new Map(),
       started: [],
-      slot: undefined,
       sandbox: undefined,
       triedAttempt: undefined,
     };
-    try {
-      const error = await this.#runAll(input, context, signal);
-      const { failures, started, triedAttempt } = context;
-      return { failures, started, error, triedAttempt };
-    } finally {
-      await context.slot?.then(
-        (slot) => slot.release(),
-        () => undefined,
-      );
-    }
+    const error = await this.#runAll(input, context, signal);
+    const { failures, started, triedAttempt } = context;
+    return { failures, started, error, triedAttempt };
   }
 
   /** Resolves to what ended the plan, if anything did. */
@@ -120,11 +109,6 @@ export class PodExecutor {
       }
     }
     return undefined;
-  }
-
-  #slot(context: Context): Promise<Slot> {
-    context.slot ??= this.#deps.starts.acquire(context.input.rank, context.signal);
-    return context.slot;
   }
 
   #run(step: Step, context: Context): Promise<void> {
@@ -194,7 +178,7 @@ export class PodExecutor {
     try {
       const config = await sandboxes.build(pod, argument.attempt);
       context.triedAttempt = argument.attempt;
-      await this.#slot(context);
+      await context.input.slot();
       const created = await runtime.podSandboxStatus(await runtime.runPodSandbox(config, ''));
       context.sandbox = { id: created.id, config, ips: created.ips };
     } catch (error) {
@@ -210,9 +194,8 @@ export class PodExecutor {
     const container = containerOf(input.pod, name);
     if (!container) return;
     context.sandbox ??= await this.#existingSandbox(input);
-    const { pod, status, volumes } = input;
-    const { sandbox } = context;
-    const start = { pod, status, volumes, sandbox, slot: () => this.#slot(context) };
+    const { pod, status, volumes, slot } = input;
+    const start = { pod, status, volumes, slot, sandbox: context.sandbox };
     const failure = await this.#deps.starter.start(start, container, signal);
     if (failure) {
       context.failures.set(name, failure);

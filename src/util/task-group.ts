@@ -3,6 +3,8 @@
  * Invariant: an error in one task is reported once and ends nothing else; after `stop()` resolves no
  * task of the group runs any more.
  */
+import { setMaxListeners } from 'node:events';
+
 export interface TaskGroupDeps {
   /** Told about a task that failed for another reason than the stop. */
   readonly onError: (name: string, error: unknown) => void;
@@ -15,6 +17,7 @@ export class TaskGroup {
 
   constructor(deps: TaskGroupDeps) {
     this.#deps = deps;
+    setMaxListeners(0, this.#controller.signal); // one for each task that waits: no leak
   }
 
   get signal(): AbortSignal {

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import net from 'node:net';
+import { describe, it } from 'node:test';
+import { Server, ServerCredentials, status as Status } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
+import { probeGrpc } from '../../../src/probe/grpc.ts';
+import { frame, healthRequest, healthStatus, unframe } from '../../../src/probe/health-message.ts';
+import type { Outcome } from '../../../src/probe/model.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { close, closedPort, limitOf, listen, subjectOf } from './support.ts';
+
+type Check = (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => void;
+
+const same = (bytes: Buffer): Buffer => bytes;
+const METHOD = {
+  ...{ path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false },
+  ...{ requestSerialize: same, requestDeserialize: same },
+  ...{ responseSerialize: same, responseDeserialize: same },
+};
+
+async function withServer(
+  check: Check | undefined,
+  body: (port: number) => Promise<void>,
+): Promise<void> {
+  const server = new Server();
+  if (check) server.addService({ Check: METHOD }, { Check: check });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+      if (error) reject(error);
+      else resolve(bound);
+    });
+  });
+  try {
+    await body(port);
+  } finally {
+    server.forceShutdown();
+  }
+}
+
+function probe(port: number, service = '', clock = new ManualClock()): Promise<Outcome> {
+  const subject = subjectOf({ grpc: { port, service } });
+  return probeGrpc('kube-probe/1.36', subject, limitOf(clock));
+}
+
+const SERVING = Buffer.from([8, 1]);
+const failed = (text: string): Outcome => ({ kind: 'failure', text });
+
+describe('a grpc probe', () => {
+  it('asks a real server about the service', async () => {
+    const seen: unknown[] = [];
+    const check: Check = (call, answer) => {
+      seen.push(call.request.toString('hex'), call.metadata.get('user-agent'));
+      answer(null, SERVING);
+    };
+    await withServer(check, async (port) => {
+      assert.deepEqual(await probe(port, 'web'), { kind: 'success' });
+      assert.deepEqual(await probe(port), { kind: 'success' });
+    });
+    assert.deepEqual(seen, ['0a03776562', ['kube-probe/1.36'], '', ['kube-probe/1.36']]);
+  });
+
+  const statuses: [number, string][] = [
+    [0, 'UNKNOWN'],
+    [2, 'NOT_SERVING'],
+    [3, 'SERVICE_UNKNOWN'],
+  ];
+  for (const [number, name] of statuses) {
+    it(`fails on ${name}`, async () => {
+      const message = number === 0 ? Buffer.alloc(0) : Buffer.from([8, number]);
+      await withServer(
+        (_, answer) => answer(null, message),
+        async (port) => {
+          const text = `service unhealthy (responded with "${name}")`;
+          assert.deepEqual(await probe(port), failed(text));
+        },
+      );
+    });
+  }
+
+  it('fails on a service that the server does not know', async () => {
+    await withServer(
+      (_, answer) => answer({ code: Status.NOT_FOUND, details: 'unknown service ü' }),
+      async (port) => {
+        const text =
+          'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service ü';
+        assert.deepEqual(await probe(port, 'x'), failed(text));
+      },
+    );
+  });
+
+  it('fails on a server without the health protocol', async () => {
+    await withServer(undefined, async (port) => {
+      const outcome = await probe(port);
+      assert.equal(outcome.kind, 'failure');
+      assert.match(
+        outcome.text,
+        /^error: this server does not implement the grpc health protocol \(grpc\.health\.v1\.Health\): /,
+      );
+    });
+  });
+
+  it('fails when the call takes too long', async () => {
+    const clock = new ManualClock();
+    await withServer(
+      () => void clock.advance(1000),
+      async (port) => {
+        const text = 'timeout: health rpc did not complete within 1s';
+        assert.deepEqual(await probe(port, '', clock), failed(text));
+      },
+    );
+  });
+
+  it('fails when the server never speaks', async () => {
+    const clock = new ManualClock();
+    const server = net.createServer((socket) => {
+      socket.resume().on('error', () => undefined);
+      void clock.advance(1000);
+    });
+    const port = await listen(server);
+    const outcome = await probe(port, '', clock);
+    await close(server);
+    const text = `timeout: failed to connect service "127.0.0.1:${port}" within 1s: context deadline exceeded`;
+    assert.deepEqual(outcome, failed(text));
+  });
+
+  it('fails at once when nobody listens', async () => {
+    const port = await closedPort();
+    const text = `error: failed to connect service at "127.0.0.1:${port}": dial tcp 127.0.0.1:${port}: connect: connection refused`;
+    assert.deepEqual(await probe(port), failed(text));
+  });
+
+  it('fails on a server that speaks something else', async () => {
+    const server = http.createServer((_, answer) => answer.end());
+    const port = await listen(server);
+    const outcome = await probe(port);
+    await close(server);
+    assert.equal(outcome.kind, 'failure');
+  });
+});
+
+describe('the messages of the health protocol', () => {
+  it('name services longer than one byte can count', () => {
+    const request = healthRequest('x'.repeat(300));
+    assert.equal(request.subarray(0, 3).toString('hex'), '0aac02');
+    assert.equal(request.length, 303);
+  });
+
+  const rows: [string, string, string | undefined][] = [
+    ['other fields are passed over', '120161080218ff011d00000000', 'NOT_SERVING'],
+    ['the last status counts', '08020801', 'SERVING'],
+    ['a status nobody knows', '0809', '9'],
+    ['a cut varint', '08', undefined],
+    ['a cut field', '1205', undefined],
+    ['a group', '0b', undefined],
+  ];
+  for (const [name, hex, expected] of rows) {
+    it(name, () => assert.equal(healthStatus(Buffer.from(hex, 'hex')), expected));
+  }
+
+  it('come in frames', () => {
+    assert.deepEqual(unframe(frame(SERVING)), SERVING);
+    assert.equal(unframe(frame(SERVING).subarray(0, 6)), undefined);
+    assert.equal(unframe(Buffer.from([1, 0, 0, 0, 0])), undefined);
+  });
+});
