@@ -26,6 +26,7 @@ export interface AgentViewDeps {
   readonly statuses: StatusManager;
   readonly store: Store;
   readonly registry: Registry;
+  readonly probeRegistry: Registry;
   readonly clock: Clock;
   /** undefined until the runtime has answered. */
   readonly runtimeHalf: () => RuntimeHalf | undefined;
@@ -103,6 +104,10 @@ export class LiveView implements AgentView {
   metrics(): string {
     this.#deps.runtimeHalf()?.reportWorkers();
     return this.#deps.registry.expose();
+  }
+
+  probeMetrics(): string {
+    return this.#deps.probeRegistry.expose();
   }
 
   warnings(uid: string): readonly string[] {

@@ -61,6 +61,7 @@ export class Agent {
   readonly #source: FileSource;
   readonly #statuses: StatusManager;
   readonly #registry = new Registry();
+  readonly #probeRegistry = new Registry();
   /** What `stop` undoes, newest first. */
   readonly #undo: (() => Promise<void> | void)[] = [];
   #half: RuntimeHalf | undefined;
@@ -102,6 +103,7 @@ export class Agent {
       statuses: this.#statuses,
       store: this.#store,
       registry: this.#registry,
+      probeRegistry: this.#probeRegistry,
       clock,
       runtimeHalf: () => this.#half,
     });
@@ -188,6 +190,7 @@ export class Agent {
       ...{ config, facts: this.#facts, cri, version, source: this.#source, store: this.#store },
       ...{ statuses: this.#statuses, registry: this.#registry, clock, random, logger },
       cgroupDriver: await this.#cgroupDriver(cri, signal),
+      probeRegistry: this.#probeRegistry,
       tasks: this.#tasks,
     });
     this.#half = half;

@@ -50,13 +50,14 @@ export interface RuntimeHalfDeps {
   readonly store: Store;
   readonly statuses: StatusManager;
   readonly registry: Registry;
+  readonly probeRegistry: Registry;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly tasks: TaskGroup;
 }
 
-const START_PATIENCE_MS = 10_000;
+const START_PATIENCE_MS = 4_000;
 const PULL_PATIENCE_MS = 120_000;
 const CRASH_BACKOFF_BASE_MS = 10_000;
 const CONTAINER_LOGS_DIR = '/var/log/containers';
@@ -88,7 +89,7 @@ export class RuntimeHalf {
       agentStartedMs: clock.monotonic(),
       onResult: (uid) => void this.manager.poke(uid),
       statusOf: (uid) => statuses.get(uid),
-      metrics: new ProberMetrics(deps.registry),
+      metrics: new ProberMetrics(deps.probeRegistry),
     });
     const { rootDir } = config;
     const volumes = new VolumeManager({ rootDir, clock, logger, allocatable: facts.allocatable });

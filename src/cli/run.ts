@@ -38,8 +38,7 @@ export async function runAgent(parsed: Parsed, version: string): Promise<number>
 
 /** As `run`, on ./manifests unless told otherwise; shows the pods until they are Ready. */
 export async function runUp(parsed: Parsed, version: string): Promise<number> {
-  const withManifests = { podManifestPath: path.resolve('manifests'), ...parsed };
-  const config = configOrComplaint(parsed['config'] === undefined ? withManifests : parsed);
+  const config = configOrComplaint(upOptions(parsed));
   if (!config) return 1;
   const clock = new SystemClock();
   const io = processIo(config.islet.socketPath, clock);
@@ -65,6 +64,20 @@ export async function runUp(parsed: Parsed, version: string): Promise<number> {
     '\nThe agent has ended, its pods go on. `build/src/main.js down` ends them too.\n',
   );
   return 0;
+}
+
+/**
+ * Without a configuration: ./manifests, and a containerd of its own, because one that Debian started by
+ * itself has no pod network.
+ */
+function upOptions(parsed: Parsed): Parsed {
+  if (parsed['config'] !== undefined) return parsed;
+  const named = parsed['containerRuntimeEndpoint'] !== undefined;
+  return {
+    podManifestPath: path.resolve('manifests'),
+    ...(named ? {} : { containerd: 'managed' }),
+    ...parsed,
+  };
 }
 
 /** Ends every pod of the root directory and its containerd: an agent that wants no pod, until none is left. */

@@ -51,6 +51,8 @@ export class GrpcTransport implements Transport {
   private readonly channel: Channel;
   /** Sent with every call; grpc-js clones it before it adds a call's own headers. */
   private readonly metadata = new Metadata();
+  /** Calls under way; grpc-js does not end them with the channel. */
+  private readonly calls = new Set<GrpcCall>();
   private closed = false;
 
   constructor(deps: ChannelDeps) {
@@ -109,6 +111,8 @@ export class GrpcTransport implements Transport {
   /** Calls under way fail, later ones are refused as `unavailable`. */
   close(): void {
     this.closed = true;
+    for (const wire of this.calls)
+      wire.cancelWithStatus(Status.UNAVAILABLE, 'the client is closed');
     this.channel.close();
   }
 
@@ -127,10 +131,12 @@ export class GrpcTransport implements Transport {
       call.timeoutMs > LONGEST_TIMER_MS ? Infinity : this.deps.clock.wall() + call.timeoutMs;
     const wire = this.channel.createCall(call.path, deadline, null, null, null);
     const onAbort = (): void => wire.cancelWithStatus(Status.CANCELLED, 'given up');
+    this.calls.add(wire);
     wire.start(this.metadata, {
       onReceiveMetadata: () => {},
       onReceiveMessage: onMessage,
       onReceiveStatus: (outcome) => {
+        this.calls.delete(wire);
         signal?.removeEventListener('abort', onAbort);
         onEnd(outcome, deadline);
       },

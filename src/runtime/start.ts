@@ -155,7 +155,6 @@ export class ContainerStarter {
       asFailure,
     );
     if ('reason' in config) return this.#failed(run.target, config);
-    backoff.restarted(pod, container, run.exited, restartCount);
     let id: string;
     try {
       id = await runtime.createContainer(sandbox.id, config, sandbox.config);
@@ -163,6 +162,8 @@ export class ContainerStarter {
       const message = messageOf(error);
       return this.#failed(run.target, { reason: WaitingReason.CreateContainerError, message });
     }
+    // Only now: a run that was never created counts neither as a restart nor against the pod.
+    backoff.restarted(pod, container, run.exited, restartCount);
     events.event(run.target, 'Normal', EventReason.Created, 'Container created');
     try {
       await runtime.startContainer(id);

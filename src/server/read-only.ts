@@ -11,7 +11,7 @@ import { HttpError, json, text, type Handler, type Routes } from './route.ts';
 import type { AgentView } from './view.ts';
 
 export interface ReadOnlyDeps {
-  readonly view: Pick<AgentView, 'pods' | 'health' | 'metrics'>;
+  readonly view: Pick<AgentView, 'pods' | 'health' | 'metrics' | 'probeMetrics'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -49,6 +49,7 @@ export function readOnlyRoutes(view: ReadOnlyDeps['view']): Routes {
     '/pods': () => json(podList(view.pods())),
     '/healthz/*': healthzHandler(() => view.health()),
     '/metrics': () => ({ ...text(view.metrics()), type: METRICS_TYPE }),
+    '/metrics/probes': () => ({ ...text(view.probeMetrics()), type: METRICS_TYPE }),
     ...Object.fromEntries(DEBUG_PATHS.map((path) => [`/${path}/*`, disabled])),
   };
 }

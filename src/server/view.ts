@@ -83,6 +83,8 @@ export interface AgentView {
   health(): readonly HealthCheck[];
   /** Prometheus text format 0.0.4. */
   metrics(): string;
+  /** The same for `/metrics/probes`. */
+  probeMetrics(): string;
   /** What cannot be honoured of a pod's manifest, one line each. */
   warnings(uid: string): readonly string[];
 }

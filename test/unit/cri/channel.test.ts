@@ -93,6 +93,18 @@ test('a signal ends its calls, here and in the runtime, and is left alone by end
   assert.equal(fake.calls.length, before);
 });
 
+test('close ends calls under way that get no answer', async (t) => {
+  const client = await connect(t);
+  const { fake, runtime } = client;
+  fake.hang('startContainer');
+  const hanging = runtime.startContainer('c1');
+  const refused = assert.rejects(hanging, isCode('unavailable'));
+  while (fake.callsOf('startContainer').length === 0)
+    await clock.sleep(5, AbortSignal.timeout(10_000));
+  client.close();
+  await refused;
+});
+
 test('after close every call is refused', async (t) => {
   const client = await connect(t);
   await client.runtime.version();

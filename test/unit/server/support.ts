@@ -132,6 +132,10 @@ export class FakeView implements AgentView {
     return this.checks;
   }
 
+  probeMetrics(): string {
+    return 'prober_probe_total 1\n';
+  }
+
   metrics(): string {
     return '# TYPE kubelet_running_pods gauge\nkubelet_running_pods 1\n';
   }

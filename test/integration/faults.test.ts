@@ -1,0 +1,259 @@
+/**
+ * The whole agent, in this process, against a runtime that misbehaves: the protocol, the files and the
+ * database are real, only the runtime behind the socket is not.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Agent } from '../../src/agent.ts';
+import type { Pod } from '../../src/api/pod.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ContainerState } from '../../src/cri/gen/cri_pb.ts';
+import { SystemClock } from '../../src/util/clock.ts';
+import { createLogger } from '../../src/util/log.ts';
+import { FakeCri } from '../support/fake-cri.ts';
+
+const IMAGE = 'docker.io/library/app:1';
+const WAIT_MS = 60_000;
+const STATE = Object.fromEntries(
+  Object.entries(ContainerState).map(([name, value]) => [value, name]),
+);
+const clock = new SystemClock();
+
+class Bench {
+  readonly dir = mkdtempSync(path.join(os.tmpdir(), 'islet-faults-'));
+  readonly cri: FakeCri;
+  #agent: Agent | undefined;
+
+  private constructor(cri: FakeCri) {
+    this.cri = cri;
+    cri.runtime.addImage(IMAGE);
+    mkdirSync(path.join(this.dir, 'manifests'));
+    writeFileSync(
+      path.join(this.dir, 'config.yaml'),
+      JSON.stringify({
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        staticPodPath: path.join(this.dir, 'manifests'),
+        containerRuntimeEndpoint: `unix://${cri.socket}`,
+        podLogsDir: path.join(this.dir, 'logs'),
+        cgroupsPerQOS: false,
+        enforceNodeAllocatable: [],
+        failCgroupV1: false,
+        failSwapOn: false,
+        readOnlyPort: 0,
+        healthzPort: 0,
+      }),
+    );
+  }
+
+  static async start(t: TestContext): Promise<Bench> {
+    const bench = new Bench(await FakeCri.start());
+    t.after(() => bench.end());
+    return bench;
+  }
+
+  async startAgent(): Promise<void> {
+    const config = loadConfig({
+      config: path.join(this.dir, 'config.yaml'),
+      rootDir: path.join(this.dir, 'root'),
+      hostnameOverride: 'f1',
+    });
+    const logger = createLogger({ sink: { write: () => true }, level: 'error', wall: () => 0 });
+    this.#agent = new Agent({
+      config,
+      version: '0',
+      clock,
+      random: () => 0,
+      logger,
+      localImages: [],
+    });
+    await this.#agent.start();
+  }
+
+  async stopAgent(): Promise<void> {
+    await this.#agent?.stop();
+    this.#agent = undefined;
+  }
+
+  async end(): Promise<void> {
+    this.cri.stop(); // first: a call that hangs would hold the agent's stop
+    await this.stopAgent();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  apply(name: string, spec: object = {}): void {
+    const containers = [{ name: 'app', image: IMAGE, imagePullPolicy: 'IfNotPresent' }];
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: { terminationGracePeriodSeconds: 1, containers, ...spec },
+    };
+    writeFileSync(path.join(this.dir, 'manifests', `${name}.yaml`), JSON.stringify(pod));
+  }
+
+  remove(name: string): void {
+    rmSync(path.join(this.dir, 'manifests', `${name}.yaml`));
+  }
+
+  events(): readonly { name: string; reason: string }[] {
+    return this.#agent?.view.events({}) ?? [];
+  }
+
+  pod(name: string): Pod | undefined {
+    return this.#agent?.view.pods().find((p) => p.metadata.name === `${name}-f1`);
+  }
+
+  isRunning(name: string): boolean {
+    return this.pod(name)?.status.containerStatuses?.[0]?.state.running !== undefined;
+  }
+
+  /** Containers of a pod that the runtime has, as `<state>#<attempt>`. */
+  containers(name: string): string[] {
+    return [...this.cri.runtime.containers.values()]
+      .filter((c) => c.status.labels['io.kubernetes.pod.name'] === `${name}-f1`)
+      .map((c) => `${STATE[c.status.state]}#${c.status.metadata?.attempt}`);
+  }
+
+  async until(what: string, holds: () => boolean): Promise<void> {
+    const end = clock.monotonic() + WAIT_MS;
+    while (!holds()) {
+      if (clock.monotonic() > end)
+        assert.fail(
+          `never: ${what}; ${JSON.stringify(this.#agent?.view.pods().map((p) => p.status))}`,
+        );
+      await clock.sleep(20, new AbortController().signal);
+    }
+  }
+}
+
+const podName = (request: unknown): string =>
+  (request as { config?: { metadata?: { name?: string } } }).config?.metadata?.name ?? '';
+
+describe('a runtime that misbehaves', () => {
+  it('a pod whose sandbox never comes stops no other pod', async (t) => {
+    const bench = await Bench.start(t);
+    const run = bench.cri.runtime.handlers.runPodSandbox;
+    bench.cri.on('runPodSandbox', (request) =>
+      podName(request).startsWith('stuck') ? new Promise(() => {}) : run!(request),
+    );
+    // More stuck pods than start slots, and first in the order of files.
+    for (let i = 0; i < 8; i++) bench.apply(`stuck${i}`);
+    bench.apply('well');
+    await bench.startAgent();
+    await bench.until('the other pod runs', () => bench.isRunning('well'));
+  });
+
+  it('a name that is still reserved is not tried twice', async (t) => {
+    const bench = await Bench.start(t);
+    const attempts: number[] = [];
+    const run = bench.cri.runtime.handlers.runPodSandbox;
+    bench.cri.on('runPodSandbox', (request) => {
+      const attempt = request.config?.metadata?.attempt ?? -1;
+      attempts.push(attempt);
+      if (attempt === 0) throw new Error('failed to reserve sandbox name "x": name is reserved');
+      return run!(request);
+    });
+    bench.apply('web');
+    await bench.startAgent();
+    await bench.until('the pod runs', () => bench.isRunning('web'));
+    assert.deepEqual(attempts, [0, 1]);
+    const reasons = eventsOf(bench, 'web');
+    assert.ok(reasons.includes('FailedCreatePodSandBox'), reasons.join(' '));
+  });
+
+  it('a container made but not started when the agent died is replaced, never doubled', async (t) => {
+    const bench = await Bench.start(t);
+    bench.cri.hang('startContainer');
+    bench.apply('gap');
+    await bench.startAgent();
+    await bench.until(
+      'it waits in the start',
+      () => bench.cri.callsOf('startContainer').length === 1,
+    );
+    await bench.stopAgent();
+    assert.deepEqual(bench.containers('gap'), ['CONTAINER_CREATED#0']);
+    bench.cri.reset();
+    await bench.startAgent();
+    await bench.until('it runs', () => bench.isRunning('gap'));
+    assert.deepEqual(bench.containers('gap'), ['CONTAINER_RUNNING#1']);
+  });
+
+  it('a runtime that is not there yet is waited for, and one that comes back is used again', async (t) => {
+    const bench = await Bench.start(t);
+    bench.cri.kill();
+    bench.apply('early');
+    await bench.startAgent();
+    assert.equal(bench.pod('early')?.status.phase, 'Pending');
+    await bench.cri.listen();
+    await bench.until('the pod runs', () => bench.isRunning('early'));
+    bench.cri.kill();
+    bench.apply('late');
+    await bench.cri.listen();
+    await bench.until('the next pod runs', () => bench.isRunning('late'));
+    assert.deepEqual(bench.containers('early'), ['CONTAINER_RUNNING#0']);
+  });
+
+  it('a container that the runtime cannot create shows why, and is tried again', async (t) => {
+    const bench = await Bench.start(t);
+    let failures = 2;
+    const create = bench.cri.runtime.handlers.createContainer;
+    bench.cri.on('createContainer', (request) => {
+      if (failures-- > 0) throw new Error('no such device');
+      return create!(request);
+    });
+    bench.apply('dev');
+    await bench.startAgent();
+    const waiting = (): string | undefined =>
+      bench.pod('dev')?.status.containerStatuses?.[0]?.state.waiting?.message;
+    await bench.until('the reason shows', () => waiting()?.includes('no such device') === true);
+    await bench.until('it runs', () => bench.isRunning('dev'));
+    assert.deepEqual(bench.containers('dev'), ['CONTAINER_RUNNING#0']);
+  });
+
+  it('an image that cannot be pulled backs off and does not hold up other pods', async (t) => {
+    const bench = await Bench.start(t);
+    bench.cri.on('pullImage', () => {
+      throw new Error('dial tcp: no route to host');
+    });
+    const containers = [{ name: 'app', image: 'reg.test/none:1', imagePullPolicy: 'IfNotPresent' }];
+    bench.apply('nopull', { containers });
+    bench.apply('well');
+    await bench.startAgent();
+    const waiting = () => bench.pod('nopull')?.status.containerStatuses?.[0]?.state.waiting;
+    await bench.until('ErrImagePull', () => waiting()?.reason === 'ErrImagePull');
+    assert.match(waiting()?.message ?? '', /no route to host/);
+    await bench.until('the other runs', () => bench.isRunning('well'));
+    await bench.until('back-off', () => waiting()?.reason === 'ImagePullBackOff');
+    assert.equal(bench.cri.callsOf('pullImage').length, 1);
+  });
+
+  it('records and sandbox of a removed pod are removed, whatever failed the first time', async (t) => {
+    const bench = await Bench.start(t);
+    bench.apply('gone');
+    await bench.startAgent();
+    await bench.until('it runs', () => bench.isRunning('gone'));
+    let failures = 2;
+    const stop = bench.cri.runtime.handlers.stopContainer;
+    bench.cri.on('stopContainer', (request) => {
+      if (failures-- > 0) throw new Error('shim does not answer');
+      return stop!(request);
+    });
+    bench.remove('gone');
+    await bench.until('the pod is gone', () => bench.pod('gone') === undefined);
+    assert.deepEqual(bench.containers('gone'), []);
+    assert.equal(bench.cri.runtime.sandboxes.size, 0);
+    assert.ok(eventsOf(bench, 'gone').includes('FailedKillPod'));
+  });
+});
+
+function eventsOf(bench: Bench, name: string): string[] {
+  return bench
+    .events()
+    .filter((e) => e.name === `${name}-f1`)
+    .map((e) => e.reason);
+}
