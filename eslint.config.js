@@ -39,7 +39,12 @@ export default tseslint.config(
       ],
       'no-restricted-imports': [
         'error',
-        { paths: [{ name: 'node:timers/promises', message: waits }, { name: 'node:timers', message: waits }] },
+        {
+          paths: [
+            { name: 'node:timers/promises', message: waits },
+            { name: 'node:timers', message: waits },
+          ],
+        },
       ],
     },
   },

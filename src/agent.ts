@@ -8,6 +8,8 @@
  */
 import path from 'node:path';
 import { LiveView } from './agent-view.ts';
+import { nodeTarget } from './api/event.ts';
+import { EventReason } from './api/reasons.ts';
 import type { Config } from './config/model.ts';
 import { chooseMode } from './containerd/mode.ts';
 import { managedContainerd } from './containerd/managed.ts';
@@ -117,6 +119,9 @@ export class Agent {
     await this.#source.start(signal);
     this.#undo.push(() => this.#source.stopped());
     await this.#serve();
+    const { config, version } = this.#deps;
+    const node = nodeTarget(config.nodeName);
+    this.#store.events.event(node, 'Normal', EventReason.Starting, `Starting islet ${version}.`);
     this.#tasks.spawn('runtime', (stop) => this.#runPods(stop));
   }
 

@@ -180,7 +180,11 @@ export class PodSync {
     }
     this.#remember(memory, outcome.failures, outcome.started);
     signal.throwIfAborted();
-    if (outcome.failures.size > 0) await this.refresh(pod, memory, runtime, false);
+    if (outcome.failures.size > 0) {
+      // What is known may be newer than what the plan was made from.
+      const known = this.#deps.runtimeView.current(pod.metadata.uid) ?? runtime;
+      await this.refresh(pod, memory, known, false);
+    }
     if (outcome.error !== undefined) {
       return { kind: 'failed', error: outcome.error, networkNotReady: false };
     }
