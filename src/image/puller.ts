@@ -7,10 +7,11 @@
 import type { EventRecorder, EventTarget } from '../api/event.ts';
 import type { PullPolicy } from '../api/pod.ts';
 import { EventReason, WaitingReason } from '../api/reasons.ts';
+import { runtimeText } from '../cri/errors.ts';
 import type { AuthConfig, Image, ImageService, SandboxConfig } from '../cri/model.ts';
 import { goDuration, nextDelay } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
-import { codeOf, messageOf } from '../util/errors.ts';
+import { codeOf } from '../util/errors.ts';
 import type { Limiter } from '../util/limiter.ts';
 import { normalizeImage } from './name.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -80,7 +81,7 @@ export class ImagePuller {
     try {
       present = await this.#deps.images.imageStatus(name.name, signal);
     } catch (error) {
-      const message = `Failed to inspect image "${name.name}": ${messageOf(error)}`;
+      const message = `Failed to inspect image "${name.name}": ${runtimeText(error)}`;
       this.#warn(request, EventReason.InspectFailed, message);
       return this.#failed(request, WaitingReason.ImageInspectError, message);
     }
@@ -129,7 +130,7 @@ export class ImagePuller {
       this.#warn(
         request,
         EventReason.Failed,
-        `Failed to pull image "${name}": ${messageOf(error)}`,
+        `Failed to pull image "${name}": ${runtimeText(error)}`,
       );
       const delayMs = nextDelay(PULL_BACKOFF, this.#failures.get(key)?.delayMs);
       this.#failures.set(key, { delayMs, atMs: this.#deps.clock.monotonic(), reason, message });
@@ -179,7 +180,7 @@ export class ImagePuller {
       } catch (error) {
         signal.throwIfAborted();
         if (auths.length <= 1) throw error;
-        errors.push(messageOf(error));
+        errors.push(runtimeText(error));
       }
     }
     throw new Error(`[${errors.join(', ')}]`);
@@ -210,7 +211,7 @@ export class ImagePuller {
 
 /** The runtime marks two kinds of failure by the first word of its message (spec §8): its only channel. */
 function pullFailure(name: string, error: unknown): { reason: WaitingReason; message: string } {
-  const text = messageOf(error);
+  const text = runtimeText(error);
   if (text.startsWith(WaitingReason.RegistryUnavailable)) {
     const rest = text.slice(WaitingReason.RegistryUnavailable.length);
     const message = `image pull failed for ${name} because the registry is unavailable${rest}`;

@@ -7,8 +7,8 @@ import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { Annotation, EventReason } from '../api/reasons.ts';
+import { runtimeText } from '../cri/errors.ts';
 import type { RuntimeService } from '../cri/model.ts';
-import { messageOf } from '../util/errors.ts';
 import type { Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
@@ -183,7 +183,7 @@ export class PodExecutor {
       context.sandbox = { id: created.id, config, ips: created.ips };
     } catch (error) {
       context.signal.throwIfAborted();
-      const text = `Failed to create pod sandbox: ${messageOf(error)}`;
+      const text = `Failed to create pod sandbox: ${runtimeText(error)}`;
       events.event(target, 'Warning', EventReason.FailedCreatePodSandBox, text);
       throw error;
     }

@@ -8,11 +8,11 @@ import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { containerTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
+import { runtimeText } from '../cri/errors.ts';
 import type { ContainerConfig, RuntimeService, SandboxConfig } from '../cri/model.ts';
 import type { ImagePuller } from '../image/puller.ts';
 import { goSeconds } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
-import { messageOf } from '../util/errors.ts';
 import type { Slot } from '../util/limiter.ts';
 import { ConfigError } from './config-error.ts';
 import type { ContainerImage } from './container-config.ts';
@@ -159,7 +159,7 @@ export class ContainerStarter {
     try {
       id = await runtime.createContainer(sandbox.id, config, sandbox.config);
     } catch (error) {
-      const message = messageOf(error);
+      const message = runtimeText(error);
       return this.#failed(run.target, { reason: WaitingReason.CreateContainerError, message });
     }
     // Only now: a run that was never created counts neither as a restart nor against the pod.
@@ -168,7 +168,7 @@ export class ContainerStarter {
     try {
       await runtime.startContainer(id);
     } catch (error) {
-      const message = messageOf(error);
+      const message = runtimeText(error);
       return this.#failed(run.target, { reason: WaitingReason.RunContainerError, message });
     }
     events.event(run.target, 'Normal', EventReason.Started, 'Container started');
@@ -244,7 +244,7 @@ export class ContainerStarter {
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      const message = messageOf(error);
+      const message = runtimeText(error);
       const { events, killer } = this.#deps;
       events.event(target, 'Warning', EventReason.FailedPostStartHook, 'PostStartHook failed');
       await killer.killStarted(context, container, id, signal);
@@ -261,5 +261,5 @@ export class ContainerStarter {
 function asFailure(error: unknown): StartFailure {
   const reason =
     error instanceof ConfigError ? error.reason : WaitingReason.CreateContainerConfigError;
-  return { reason, message: messageOf(error) };
+  return { reason, message: runtimeText(error) };
 }
