@@ -9,6 +9,7 @@ import { Agent } from '../agent.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/model.ts';
 import { BUSYBOX_IMAGE } from '../image/busybox.ts';
+import { lockRootDir } from '../store/lock.ts';
 import { SystemClock, systemRandom } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import { createLogger } from '../util/log.ts';
@@ -26,7 +27,7 @@ export async function runAgent(parsed: Parsed, version: string): Promise<number>
   if (!config) return 1;
   const clock = new SystemClock();
   const stopped = stopSignal();
-  const agent = await started(() => {
+  const agent = await started(config, () => {
     const logger = loggerOf(config, clock);
     return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
   });
@@ -42,7 +43,7 @@ export async function runUp(parsed: Parsed, version: string): Promise<number> {
   if (!config) return 1;
   const clock = new SystemClock();
   const io = processIo(config.islet.socketPath, clock);
-  const agent = await started(() => {
+  const agent = await started(config, () => {
     // The table has the terminal; what goes wrong is still said.
     const level = config.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'warn';
     const logger = createLogger({ sink: process.stderr, level, wall: () => clock.wall() });
@@ -90,14 +91,15 @@ export async function runDown(parsed: Parsed, version: string): Promise<number> 
   const clock = new SystemClock();
   const io = processIo(config.islet.socketPath, clock);
   try {
-    const agent = await started(() => {
+    const agent = await started(config, () => {
       const logger = loggerOf(config, clock);
       return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
     });
     if (!agent) return 1;
     await agent.untilEmpty(io.signal).catch(() => undefined);
-    if (!io.signal.aborted) await agent.stopContainerd();
+    // The agent first: to it, a containerd that goes would be a connection that was lost.
     await agent.stop();
+    if (!io.signal.aborted) await agent.stopContainerd();
     return io.signal.aborted ? 1 : 0;
   } finally {
     rmSync(nothing, { recursive: true, force: true });
@@ -113,9 +115,11 @@ export function configOrComplaint(parsed: Parsed): Config | undefined {
   }
 }
 
-async function started(make: () => Agent): Promise<Agent | undefined> {
+/** The running agent, or undefined after it was said why there is none. */
+async function started(config: Config, make: () => Agent): Promise<Agent | undefined> {
   let agent: Agent | undefined;
   try {
+    await lockRootDir(config.rootDir); // given back by the end of the process
     agent = make();
     await agent.start();
     return agent;

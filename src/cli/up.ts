@@ -60,9 +60,10 @@ export class PodBoard {
 
   #paint({ pods, files }: Snapshot): void {
     const { stdout, env, clock } = this.#io;
-    const columns = stdout.columns ?? 80;
+    // A serial console knows no size and says 0.
+    const columns = stdout.columns || 80;
     // One row stays free for the cursor: what scrolls out of the screen cannot be painted over.
-    const room = Math.max(3, (stdout.rows ?? 24) - 1);
+    const room = Math.max(3, (stdout.rows || 24) - 1);
     const table = podTableLines([...pods].sort(byName), {
       paint: painter(stdout, env),
       wallMs: clock.wall(),

@@ -107,6 +107,9 @@ export function podNetworkConfig(network: PodNetwork): string {
       isGateway: true,
       ipMasq: true,
       hairpinMode: true,
+      // The bridge is ours alone: after a change of the subnet it gets the new address, where the
+      // plugin would otherwise refuse every pod.
+      forceAddress: true,
       ipam: {
         type: 'host-local',
         dataDir: network.leaseDir,

@@ -3,8 +3,10 @@
  * Leaves to others: starting it (supervisor.ts), images in it (image/busybox.ts).
  */
 import fs from 'node:fs';
+import { DEFAULT_ROOT_DIR } from '../config/load.ts';
 import type { Config } from '../config/model.ts';
 import type { Clock, Random } from '../util/clock.ts';
+import { fnv1a32 } from '../util/fnv.ts';
 import type { Logger } from '../util/log.ts';
 import { bootId, chooseSnapshotter, findContainerd, mayLowerOomScore } from './host.ts';
 import { containerdPaths } from './paths.ts';
@@ -28,7 +30,15 @@ export interface ManagedContainerd {
   readonly snapshotter: string;
 }
 
-const NETWORK = { name: 'islet', bridge: 'islet0' } as const;
+/**
+ * One bridge for each root directory: a bridge has one address, and two agents with subnets of their
+ * own would take it from each other. The usual one has the name that people look for.
+ */
+export function networkOf(rootDir: string): { name: string; bridge: string } {
+  if (rootDir === DEFAULT_ROOT_DIR) return { name: 'islet', bridge: 'islet0' };
+  const own = fnv1a32(rootDir).toString(16).padStart(8, '0');
+  return { name: `islet-${own}`, bridge: `islet${own}` };
+}
 
 /** Nothing runs yet. Throws `not-found` for what is not installed, `invalid` for a too long root dir. */
 export function managedContainerd(deps: ManagedDeps): ManagedContainerd {
@@ -47,7 +57,7 @@ export function managedContainerd(deps: ManagedDeps): ManagedContainerd {
       cgroupDriver: config.kubelet.cgroupDriver,
       restrictOomScoreAdj: !mayLowerOomScore(),
       snapshotter,
-      network: { ...NETWORK, subnet: config.islet.podSubnet },
+      network: { ...networkOf(config.rootDir), subnet: config.islet.podSubnet },
       bootId: bootId(),
     },
   });

@@ -3,12 +3,12 @@
  * and `down` ends all of it. The tests follow one root directory from its first start to its end.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
 import { findContainerd } from '../../src/containerd/host.ts';
+import { networkOf } from '../../src/containerd/managed.ts';
 import { containerdPaths } from '../../src/containerd/paths.ts';
 import type { ContainerdPaths } from '../../src/containerd/paths.ts';
 import {
@@ -25,22 +25,18 @@ import { shims, sweep } from '../support/sweep.ts';
 import { LOOP, identity, manifest, running, shell, statusOf } from './manifest.ts';
 import { Runtime, idOf, lives } from './runtime.ts';
 
-/** The bridge that every containerd of islet's own shares; it stays when other pods are on it. */
-const BRIDGE = 'islet0';
 const NAMES = ['first', 'second'];
 
 let agent: TestAgent;
 let paths: ContainerdPaths;
 let runtime: Runtime;
-let bridgeWasThere: boolean;
+const podSubnet = privateSubnet();
 const identities = new Map<string, object>();
 const uids: string[] = [];
 /** Processes of containers and sandboxes: container id → pid. */
 let processes: Map<string, number>;
 
 before(async () => {
-  bridgeWasThere = fs.existsSync(`/sys/class/net/${BRIDGE}`);
-  const podSubnet = `10.${randomInt(128, 192)}.${randomInt(0, 256)}.0/24`;
   agent = await makeAgent({ islet: { containerd: 'managed', podSubnet } });
   paths = containerdPaths(agent.root);
   runtime = new Runtime({ socket: paths.socket, ctr: findContainerd().ctr });
@@ -53,14 +49,16 @@ before(async () => {
 after(async () => {
   await agent?.stop('SIGKILL');
   await runtime?.close();
-  // Nothing of this is left when `down` did its work.
+  // Nothing but the bridge is left when `down` did its work.
   if (containerdPid() !== undefined) await islet('down', ...agent.flags);
-  await sweep({ root: agent.root, socket: paths.socket, network: 'no-rule', bridge: 'no-bridge' });
-  const ports = `/sys/class/net/${BRIDGE}/brif`;
-  if (!bridgeWasThere && fs.existsSync(ports) && fs.readdirSync(ports).length === 0)
-    execFileSync('ip', ['link', 'del', BRIDGE]);
+  const { name, bridge } = networkOf(agent.root);
+  await sweep({ root: agent.root, socket: paths.socket, network: name, bridge });
   await agent.dispose();
 });
+
+function privateSubnet(): string {
+  return `10.${randomInt(128, 192)}.${randomInt(0, 256)}.0/24`;
+}
 
 /** Pid of the containerd of this root directory, when it runs. */
 function containerdPid(): number | undefined {
@@ -125,11 +123,27 @@ test('the agent ends on SIGINT with status 0 and the pods go on', async () => {
   for (const pid of processes.values()) assert.ok(lives(pid));
 });
 
+test('another pod subnet in the configuration: new pods are in it, the others run on', async () => {
+  const text = fs.readFileSync(agent.configFile, 'utf8');
+  let other = privateSubnet();
+  while (other === podSubnet) other = privateSubnet();
+  fs.writeFileSync(agent.configFile, text.replace(podSubnet, other));
+  await agent.start();
+  agent.apply('fourth.yaml', manifest('fourth', shell(LOOP)));
+  const fourth = await running(agent, 'fourth');
+  uids.push(fourth.metadata.uid);
+  const prefix = other.replace(/0\/24$/, '');
+  assert.ok(fourth.status.podIP?.startsWith(prefix), `${fourth.status.podIP} not in ${other}`);
+  await samePods();
+  await agent.stop('SIGINT');
+});
+
 test('down ends every pod and containerd and leaves nothing of them', async () => {
   for (const uid of uids) assert.notDeepEqual(cgroupsOf(uid), []);
   const pid = containerdPid();
   const { code, stderr } = await islet('down', ...agent.flags);
   assert.equal(code, 0, stderr);
+  assert.doesNotMatch(stderr, /"level":"(warn|error)"/);
   for (const process of processes.values()) assert.ok(!lives(process));
   assert.ok(pid !== undefined && !lives(pid));
   assert.deepEqual(shims(paths.socket), []);
@@ -139,5 +153,6 @@ test('down ends every pod and containerd and leaves nothing of them', async () =
   assert.deepEqual(fs.readdirSync(agent.podLogs), []);
   assert.deepEqual(logLinks(agent.podLogs), []);
   // The manifests are the user's.
-  assert.deepEqual(fs.readdirSync(agent.manifests), ['first.yaml', 'second.yaml', 'third.yaml']);
+  const files = ['first', 'second', 'third', 'fourth'].map((name) => `${name}.yaml`);
+  assert.deepEqual(fs.readdirSync(agent.manifests).toSorted(), files.toSorted());
 });

@@ -146,6 +146,8 @@ export class TestAgent {
 
   /** Starts `islet run` or another command of the agent; resolves when its port answers. */
   async start(command = 'run', ...more: readonly string[]): Promise<void> {
+    // A test that failed before this one may have left it running.
+    await this.stop('SIGKILL');
     this.#starts += 1;
     const log = fs.openSync(this.logFile, 'a');
     const child = spawn(ISLET, [command, ...this.flags, ...more], { stdio: ['ignore', log, log] });

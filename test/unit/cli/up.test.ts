@@ -34,6 +34,13 @@ describe('what is shown while pods come up', () => {
     assert.match(stdout.lines.at(-1) ?? '', /33 more lines/);
   });
 
+  it('is there on a terminal that does not know its size, such as a serial console', () => {
+    const stdout = Object.assign(new Screen(true), { columns: 0, rows: 0 });
+    const board = new PodBoard(testIo('', { stdout }));
+    board.show(snapshot(running));
+    assert.match(stdout.text, /^NAME .*\nweb-edge1 .*Running.*\n$/s);
+  });
+
   it('is a line for each change, elsewhere', () => {
     const io = testIo('');
     const board = new PodBoard(io);

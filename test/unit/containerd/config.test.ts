@@ -89,7 +89,13 @@ test('the pod network is a bridge with leases below state and host ports', () =>
   const network = { name: 'n', bridge: 'br0', subnet: '10.9.0.0/24', leaseDir: '/r/state/leases' };
   const config = JSON.parse(podNetworkConfig(network)) as {
     name: string;
-    plugins: { type: string; bridge?: string; ipam?: object; capabilities?: object }[];
+    plugins: {
+      type: string;
+      bridge?: string;
+      forceAddress?: boolean;
+      ipam?: object;
+      capabilities?: object;
+    }[];
   };
   assert.equal(config.name, 'n');
   assert.deepEqual(
@@ -97,6 +103,7 @@ test('the pod network is a bridge with leases below state and host ports', () =>
     ['bridge', 'portmap'],
   );
   assert.equal(config.plugins[0]?.bridge, 'br0');
+  assert.equal(config.plugins[0]?.forceAddress, true);
   assert.deepEqual(config.plugins[0]?.ipam, {
     type: 'host-local',
     dataDir: '/r/state/leases',
