@@ -9,10 +9,12 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { IsletError, messageOf } from '../util/errors.ts';
 
-/** Resolves to the release. @throws IsletError `already-exists` while another agent has the directory. */
+/**
+ * Resolves to the release. @throws IsletError `already-exists` while another agent has the directory,
+ * `failed` when it cannot be made.
+ */
 export async function lockRootDir(rootDir: string): Promise<() => void> {
-  mkdirSync(rootDir, { recursive: true, mode: 0o750 });
-  const name = createHash('sha256').update(realpathSync(rootDir)).digest('hex');
+  const name = createHash('sha256').update(madeDir(rootDir)).digest('hex');
   const server = createServer((connection) => connection.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
@@ -26,4 +28,15 @@ export async function lockRootDir(rootDir: string): Promise<() => void> {
   });
   server.unref();
   return () => void server.close();
+}
+
+/** The directory's real path; made when it is missing. */
+function madeDir(rootDir: string): string {
+  try {
+    mkdirSync(rootDir, { recursive: true, mode: 0o750 });
+    return realpathSync(rootDir);
+  } catch (cause) {
+    const text = `cannot make the root directory ${rootDir}: ${messageOf(cause)}`;
+    throw new IsletError('failed', text, { cause });
+  }
 }
