@@ -31,6 +31,7 @@ import { swapInUse } from './runtime/swap.ts';
 import { serveHealthz } from './server/healthz.ts';
 import { readOnlyServer } from './server/read-only.ts';
 import { serveSocket } from './server/socket.ts';
+import type { SocketServer } from './server/socket.ts';
 import type { AgentView } from './server/view.ts';
 import { StatusManager } from './status/manager.ts';
 import { openStore } from './store/store.ts';
@@ -53,6 +54,7 @@ export interface AgentDeps {
 const RUNTIME_RETRY_MS = 1_000;
 const PROBE_TIMEOUT_MS = 3_000;
 const EMPTY_POLL_MS = 200;
+const SOCKET_RETRY_MS = 10_000;
 
 export class Agent {
   readonly view: AgentView;
@@ -150,14 +152,8 @@ export class Agent {
     const { view } = this;
     const { kubelet, islet } = config;
     const { podLogsDir } = kubelet;
-    const socket = await serveSocket({
-      view,
-      socketPath: islet.socketPath,
-      podLogsDir,
-      clock,
-      log,
-    });
-    this.#undo.push(() => socket.close());
+    const { socketPath } = islet;
+    await this.#serveCli(() => serveSocket({ view, socketPath, podLogsDir, clock, log }));
     if (kubelet.readOnlyPort > 0) {
       const server = readOnlyServer({ view, clock, log });
       await server.listen({
@@ -174,6 +170,22 @@ export class Agent {
         setting: 'healthzPort',
       };
       this.#tasks.spawn('healthz', (stop) => serveHealthz(address, { clock, log }, stop));
+    }
+  }
+
+  /** A full or read-only disk has no room for a socket; that must not keep the pods from being looked after. */
+  async #serveCli(serve: () => Promise<SocketServer>): Promise<void> {
+    const { clock, logger } = this.#deps;
+    try {
+      const socket = await serve();
+      this.#undo.push(() => socket.close());
+    } catch (error) {
+      if (codeOf(error) !== 'failed') throw error; // taken, or a path that cannot be one
+      logger.error('the command line cannot reach the agent; it is tried again', { err: error });
+      this.#tasks.spawn('socket', async (signal) => {
+        await clock.sleep(SOCKET_RETRY_MS, signal);
+        await this.#serveCli(serve);
+      });
     }
   }
 

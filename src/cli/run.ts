@@ -27,6 +27,7 @@ export async function runAgent(parsed: Parsed, version: string): Promise<number>
   if (!config) return 1;
   const clock = new SystemClock();
   const stopped = stopSignal();
+  sayWarnings(loggerOf(config, clock));
   const agent = await started(config, () => {
     const logger = loggerOf(config, clock);
     return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
@@ -139,6 +140,12 @@ function complain(error: unknown): undefined {
 function loggerOf(config: Config, clock: SystemClock): Logger {
   const level = config.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   return createLogger({ sink: process.stderr, level, wall: () => clock.wall() });
+}
+
+/** Warnings of Node.js go to the log like everything else. */
+function sayWarnings(logger: Logger): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => logger.warn('a warning of Node.js', { err: warning }));
 }
 
 function stopSignal(): Promise<void> {

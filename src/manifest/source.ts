@@ -180,14 +180,25 @@ export class FileSource {
     this.#publish(entries, readings);
   }
 
-  /** An empty directory on another device is a mount that went away, not a deletion of all files. */
+  /**
+   * Files that are missing from a directory on another device were not deleted: a mount went away or
+   * hides them.
+   */
   #doubt(listing: Listing): Listing {
     if (listing.kind === 'missing') return listing;
-    const empty = !listing.entries.some((entry) => entry.kind !== 'ignored');
-    if (!empty) this.#device = listing.dev;
-    if (!empty || this.#device === undefined || this.#device === listing.dev) return listing;
-    const reason = `${listing.watch} is empty and on another device than its manifests were`;
-    return { kind: 'missing', reason };
+    const files = listing.entries.filter((entry) => entry.kind !== 'ignored');
+    const present = new Set(files.map((entry) => entry.file));
+    const hidden = [...this.#holdings.values()].some(
+      ({ held, file }) => held && !present.has(file),
+    );
+    if (this.#device !== undefined && this.#device !== listing.dev && hidden) {
+      const reason =
+        `${listing.watch} is on another device than its manifests were, and some are not there;` +
+        ' if that is meant, start islet again';
+      return { kind: 'missing', reason };
+    }
+    if (files.length > 0) this.#device = listing.dev;
+    return listing;
   }
 
   #reportTrouble(reason: string | undefined): void {

@@ -253,15 +253,16 @@ export class PodSync {
         this.#networkReady(signal),
       );
     }
-    await attempt(
-      EventReason.FailedCreatePodContainer,
-      'unable to ensure pod container exists',
-      cgroups.ensure(pod, signal),
-    );
+    // The directory first: it is what tells the next agent of a pod whose cgroup was made.
     await attempt(
       EventReason.Failed,
       'error making pod data directories',
       files.ensurePodDirs(pod),
+    );
+    await attempt(
+      EventReason.FailedCreatePodContainer,
+      'unable to ensure pod container exists',
+      cgroups.ensure(pod, signal),
     );
     return attempt(
       EventReason.FailedMount,

@@ -15,6 +15,7 @@
  * Invariants: passes of one pod never overlap; a poke is never lost; what a pass throws is retried with
  * a growing pause and stops no other pod.
  */
+import { setMaxListeners } from 'node:events';
 import type { KillOptions } from '../runtime/kill.ts';
 import { isRunningPod } from '../runtime/model.ts';
 import { isTerminalPhase } from '../status/generate.ts';
@@ -168,6 +169,7 @@ export class PodWorker {
   async #once(signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const pass = new AbortController();
+    setMaxListeners(0, pass.signal); // one for each call under way; a pod may have many containers
     const stop = (): void => pass.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     this.#pass = pass;

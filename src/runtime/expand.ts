@@ -4,9 +4,18 @@
  */
 import { ConfigError } from './config-error.ts';
 
+/**
+ * Longest result, in characters: no program can be given a longer string (the kernel's MAX_ARG_STRLEN). Without
+ * a bound, variables that double each other make gigabytes of a few lines.
+ */
+const LONGEST = 128 * 1024;
+
 export type EnvVars = ReadonlyMap<string, string>;
 
-/** `$(NAME)` becomes its value, an unknown one stays as written; `$$` becomes `$`. */
+/**
+ * `$(NAME)` becomes its value, an unknown one stays as written; `$$` becomes `$`.
+ * @throws ConfigError when the result is longer than any program could be given.
+ */
 export function expand(text: string, vars: EnvVars): string {
   return expandWith(text, (name) => vars.get(name) ?? `$(${name})`);
 }
@@ -40,6 +49,11 @@ function expandWith(text: string, valueOf: (name: string) => string): string {
     if (end >= 0) {
       out += valueOf(text.slice(dollar + 2, end));
       from = end + 1;
+      if (out.length > LONGEST) {
+        throw new ConfigError(
+          `"${text.slice(0, 40)}" is longer than ${LONGEST} characters after expansion`,
+        );
+      }
     } else if (next === '$') {
       out += '$';
     } else {

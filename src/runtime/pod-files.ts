@@ -3,7 +3,17 @@
  * termination log, /etc/hosts and the log symlink (spec/cri-mapping.md §3.3, volumes.md §1).
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import type { Pod } from '../api/pod.ts';
 import { podDir } from '../volume/paths.ts';
@@ -117,7 +127,17 @@ export class PodFiles {
     }
   }
 
+  /** Removes the logs of a pod and every link to them, also of runs that the runtime has forgotten. */
   async removePodLogs(pod: { namespace: string; name: string; uid: string }): Promise<void> {
-    await rm(this.logDir(pod), { recursive: true, force: true });
+    const logs = this.logDir(pod);
+    const links = this.#deps.containerLogsDir;
+    const own = `${pod.name}_${pod.namespace}_`.slice(0, LONGEST_NAME - 4);
+    for (const name of await readdir(links).catch(() => [])) {
+      if (!name.startsWith(own)) continue;
+      const link = path.join(links, name);
+      const target = await readlink(link).catch(() => '');
+      if (target.startsWith(logs + path.sep)) await rm(link, { force: true });
+    }
+    await rm(logs, { recursive: true, force: true });
   }
 }

@@ -21,11 +21,12 @@ const LONGEST_PATH = 107;
  */
 export async function listenUnix(server: Server, path: string): Promise<() => Promise<void>> {
   const directory = dirname(path);
-  await mkdir(directory, { recursive: true, mode: 0o755 });
-  await refuseTaken(path);
-  const nest = await mkdtemp(join(directory, '.sock-')); // made with mode 0700
-  const egg = join(nest, 's');
+  let nest: string | undefined;
   try {
+    await mkdir(directory, { recursive: true, mode: 0o755 });
+    await refuseTaken(path);
+    nest = await mkdtemp(join(directory, '.sock-')); // made with mode 0700
+    const egg = join(nest, 's');
     for (const one of [path, egg]) refuseLong(one, path);
     server.listen(egg);
     await once(server, 'listening');
@@ -36,7 +37,7 @@ export async function listenUnix(server: Server, path: string): Promise<() => Pr
     if (cause instanceof IsletError) throw cause;
     throw new IsletError('failed', `listening on ${path}: ${messageOf(cause)}`, { cause });
   } finally {
-    await rm(nest, { recursive: true, force: true });
+    if (nest !== undefined) await rm(nest, { recursive: true, force: true });
   }
   const { ino } = await lstat(path);
   return () => removeOwn(path, ino);

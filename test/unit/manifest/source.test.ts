@@ -290,8 +290,14 @@ describe('file source without its directory', () => {
     execFileSync('umount', ['-l', f.dir]);
     await f.until('the trouble is said', () => f.source.trouble()?.includes('device') === true);
     assert.deepEqual(f.names(), ['a']);
-    f.write('b.yaml', manifest('b')); // files on the other device are the desired state again
-    await f.untilNames('b');
+    f.write('b.yaml', manifest('b')); // what is there now says nothing about the files that are not
+    await f.until(
+      'the new file was seen',
+      () => f.source.trouble()?.includes('some are not') === true,
+    );
+    assert.deepEqual(f.names(), ['a']);
+    f.write('a.yaml', manifest('a')); // with all of them there, this directory is the desired state
+    await f.untilNames('a', 'b');
     return undefined;
   });
 

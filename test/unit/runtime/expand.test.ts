@@ -67,3 +67,14 @@ test('where a value is needed, all that are missing or empty are named', () => {
     (error) => error instanceof ConfigError && error.message === 'missing value for B, EMPTY, Z',
   );
 });
+
+test('values that double each other end in an error, not in gigabytes', () => {
+  const grown = new Map([['E0', 'x'.repeat(8)]]);
+  assert.throws(
+    () => {
+      for (let i = 1; i <= 60; i++) grown.set(`E${i}`, expand(`$(E${i - 1})$(E${i - 1})`, grown));
+    },
+    (error) => error instanceof ConfigError && /longer than 131072 characters/.test(error.message),
+  );
+  assert.ok(Math.max(...[...grown.values()].map((v) => v.length)) <= 131_072);
+});

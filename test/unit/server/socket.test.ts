@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { serveSocket } from '../../../src/server/socket.ts';
 import { SystemClock } from '../../../src/util/clock.ts';
-import { codeOf } from '../../../src/util/errors.ts';
+import { codeOf, messageOf } from '../../../src/util/errors.ts';
 import { criLine } from '../log/support.ts';
 import { ask, ended, FakeView, memoryLog, pod, status, temporaryDirectory, up } from './support.ts';
 
@@ -59,6 +59,15 @@ describe('the socket of the agent', () => {
     assert.ok((await lstat(join(root, 'islet.sock'))).isSocket());
     const { get } = await start(t, root);
     assert.equal((await get('/v1/version')).status, 200);
+  });
+
+  it('says in one line that there is no room for it', async (t) => {
+    const root = await temporaryDirectory(t);
+    await writeFile(join(root, 'file'), '');
+    await assert.rejects(start(t, join(root, 'file')), (error) => {
+      assert.match(messageOf(error), /^listening on .*islet\.sock: E[A-Z]+: /);
+      return codeOf(error) === 'failed';
+    });
   });
 
   it('touches nothing that is not a socket, and no socket that is not its own', async (t) => {
