@@ -5,7 +5,7 @@
  *   kind: IsletConfiguration
  *   containerd: auto            # auto | managed | external, as --containerd
  *   socketPath: islet.sock      # the CLI's socket; relative to this file; default <root-dir>/islet.sock
- *   maxParallelStarts: 2        # pods that start at once; default max(2, cores)
+ *   maxParallelStarts: 4        # pods that start at once; default twice the cores
  *   eventJournalSize: 5000      # events kept
  *   eventJournalMaxAge: 168h    # and for how long
  *   pauseImage: registry.k8s.io/pause:3.6   # sandbox image of a managed containerd

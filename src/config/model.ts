@@ -20,7 +20,7 @@ export interface IsletSettings {
   readonly containerd: ContainerdMode;
   /** The CLI's unix socket; default `<rootDir>/islet.sock`. */
   readonly socketPath: string;
-  /** Most pods that start at once; default max(2, cores). */
+  /** Most pods that start at once; default twice the cores. */
   readonly maxParallelStarts: number;
   /** Event journal: most events kept, and for how long. */
   readonly eventJournalSize: number;

@@ -9,7 +9,7 @@ test('a manifest directory is enough', () => {
   assert.equal(config.nodeName, 'edge-7');
   assert.equal(config.rootDir, '/var/lib/islet');
   assert.equal(config.islet.socketPath, '/var/lib/islet/islet.sock');
-  assert.equal(config.islet.maxParallelStarts, 4);
+  assert.equal(config.islet.maxParallelStarts, 8); // of four cores
   assert.equal(config.kubelet.readOnlyPort, 10_255);
   assert.equal(config.kubelet.failCgroupV1, false);
   assert.equal(config.kubelet.containerRuntimeEndpointSet, false);
