@@ -268,6 +268,8 @@ export class PodWorker {
     const pod = this.#desired?.pod;
     const runtime = this.#deps.runtimeView.current(this.ref.uid);
     if (!pod || !runtime) return;
+    // In the middle of a start: the container counts from when it runs, which the next event tells.
+    if (runtime.containers.some((c) => c.state === 'created')) return;
     await this.#deps.sync.refresh(pod, this.#memory, runtime, false).catch((error: unknown) => {
       this.#note(error);
     });

@@ -5,11 +5,12 @@ import type { PodStatus } from '../../../src/api/status.ts';
 import { PodManager } from '../../../src/pod/manager.ts';
 import type { DesiredPod, PodRef } from '../../../src/pod/ports.ts';
 import type { SyncResult } from '../../../src/pod/sync.ts';
+import type { RuntimePodStatus } from '../../../src/runtime/model.ts';
 import { emptyRuntimeStatus } from '../../../src/runtime/model.ts';
 import { createLogger } from '../../../src/util/log.ts';
 import { TaskGroup } from '../../../src/util/task-group.ts';
 import { ManualClock, settle } from '../../support/clock.ts';
-import { containerOf, podOf } from '../../support/pods.ts';
+import { containerOf, podOf, recordOf, runtimeOf, sandboxOf } from '../../support/pods.ts';
 
 const settled: SyncResult = { kind: 'settled', retryMs: undefined };
 
@@ -23,6 +24,10 @@ class World {
   leftovers: PodRef[] = [];
   mayBeWanted = false;
   results = new Map<string, () => SyncResult>();
+  /** What passes wait for. */
+  busy: Promise<void> = Promise.resolve();
+  /** What is known of the runtime. */
+  known: RuntimePodStatus | undefined;
   /** Uids whose stop does not end before `letStop`. */
   readonly stubborn = new Map<string, () => void>();
   readonly failures = new Map<string, number>();
@@ -42,8 +47,14 @@ class World {
     this.manager = new PodManager({
       worker: {
         sync: {
-          sync: (pod) => Promise.resolve(this.#sync(pod)),
-          refresh: () => Promise.resolve({}),
+          sync: async (pod) => {
+            await this.busy;
+            return this.#sync(pod);
+          },
+          refresh: (pod, _memory, _runtime, terminal) => {
+            if (!terminal) this.log.push(`refresh ${pod.metadata.uid}`);
+            return Promise.resolve({});
+          },
         },
         end: {
           stop: (ref) => this.#stop(ref.uid),
@@ -52,7 +63,7 @@ class World {
         },
         runtimeView: {
           getNewerThan: (uid) => Promise.resolve(emptyRuntimeStatus(uid)),
-          current: () => undefined,
+          current: () => this.known,
           relistNow: () => undefined,
         },
         statuses,
@@ -245,6 +256,24 @@ describe('PodManager', () => {
     assert.ok(w.running.has('v2'));
     await w.tasks.stop();
   });
+
+  it('brings the status up to date while a pass is busy, but not in the middle of a start', () =>
+    world(async (w) => {
+      let done = (): void => undefined;
+      w.busy = new Promise((resolve) => (done = resolve));
+      w.manager.update([desired('a')]);
+      await settle();
+      const app = containerOf('app');
+      w.known = runtimeOf([sandboxOf()], [recordOf(app, 'created')]);
+      w.manager.poke('a');
+      await settle();
+      assert.deepEqual(w.log, []);
+      w.known = runtimeOf([sandboxOf()], [recordOf(app, 'running')]);
+      w.manager.poke('a');
+      await settle();
+      assert.deepEqual(w.log, ['refresh a']);
+      done();
+    }));
 
   it('tells the warnings of a manifest once, as events of the pod', () =>
     world(async (w) => {
