@@ -94,10 +94,10 @@ test('restart count and pause of a crash loop go on after the agent was killed',
 });
 
 test('an init container whose record was removed is not run again by a new agent', async () => {
-  const volumeMounts = [{ name: 'work', mountPath: '/work' }];
-  const init = shell('echo ran >> /work/inits', { name: 'prepare', volumeMounts });
+  const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+  const init = shell('echo ran >> /data/inits', { name: 'prepare', volumeMounts });
   const main = shell(LOOP, { volumeMounts });
-  const volumes = [{ name: 'work', emptyDir: {} }];
+  const volumes = [{ name: 'data', emptyDir: {} }];
   agent.apply('init.yaml', manifest('init', main, { initContainers: [init], volumes }));
   const pod = await running(agent, 'init');
   const before_ = identity(pod);
@@ -111,7 +111,7 @@ test('an init container whose record was removed is not run again by a new agent
   assert.equal(later.status.conditions?.find((c) => c.type === 'Initialized')?.status, 'True');
   const names = (await runtime.containers(pod.metadata.uid)).map((c) => c.name);
   assert.deepEqual(names, ['main']);
-  const emptyDir = 'volumes/kubernetes.io~empty-dir/work/inits';
+  const emptyDir = 'volumes/kubernetes.io~empty-dir/data/inits';
   const inits = path.join(agent.root, 'pods', pod.metadata.uid, emptyDir);
   assert.equal(fs.readFileSync(inits, 'utf8'), 'ran\n');
   assert.match((await agent.cli('get', 'pods', 'init')).stdout, /init-\S+ +1\/1 +Running +0 /);
