@@ -317,3 +317,13 @@ export function podFullName(pod: Pod): string {
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === 'Always';
 }
+
+/** Init containers in their order, then the regular ones. */
+export function allContainers(pod: Pod): Container[] {
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+}
+
+/** Names are unique over init and regular containers. */
+export function namedContainer(pod: Pod, name: string): Container | undefined {
+  return allContainers(pod).find((c) => c.name === name);
+}

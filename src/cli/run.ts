@@ -10,6 +10,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/model.ts';
 import { BUSYBOX_IMAGE } from '../image/busybox.ts';
 import { lockRootDir } from '../store/lock.ts';
+import { aborted } from '../util/abort.ts';
 import { SystemClock, systemRandom } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import { createLogger } from '../util/log.ts';
@@ -151,12 +152,5 @@ function sayWarnings(logger: Logger): void {
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve());
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

@@ -2,7 +2,7 @@
  * Owns: what pod/ needs from the parts below, as small interfaces of its own, so that the workers can
  * be tested with real files and a fake runtime, or the other way round.
  */
-import type { Container, Pod } from '../api/pod.ts';
+import type { Pod } from '../api/pod.ts';
 import type { PodStatus } from '../api/status.ts';
 import type { MountedVolume } from '../runtime/mounts.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
@@ -62,10 +62,6 @@ export interface DesiredPod {
   readonly order: number;
   /** Fields that cannot be honoured, one line each. */
   readonly warnings: readonly string[];
-}
-
-export function allContainers(pod: Pod): Container[] {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
 
 export function refOf(pod: Pod): PodRef {

@@ -7,6 +7,7 @@
 import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import { EventReason, WaitingReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import type { CrashBackoff } from '../runtime/crash-backoff.ts';
@@ -23,7 +24,6 @@ import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import type { Limiter, Slot } from '../util/limiter.ts';
 import type { Cgroups, Probes, RuntimeView, Statuses, Volumes } from './ports.ts';
-import { allContainers } from './ports.ts';
 
 export interface SyncDeps {
   readonly runtimeView: RuntimeView;

@@ -6,6 +6,7 @@
 import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { namedContainer } from '../api/pod.ts';
 import { Annotation, EventReason } from '../api/reasons.ts';
 import { runtimeText } from '../cri/errors.ts';
 import type { RuntimeService } from '../cri/model.ts';
@@ -133,7 +134,7 @@ export class PodExecutor {
   ): Promise<void> {
     const options: KillOptions = {
       message: argument.message,
-      ...probeGrace(containerOf(input.pod, argument.name), argument.reason),
+      ...probeGrace(namedContainer(input.pod, argument.name), argument.reason),
     };
     await this.#deps.killer.killContainer(input, argument.id, options, signal);
   }
@@ -191,7 +192,7 @@ export class PodExecutor {
 
   async #startContainer(name: string, context: Context): Promise<void> {
     const { input, signal } = context;
-    const container = containerOf(input.pod, name);
+    const container = namedContainer(input.pod, name);
     if (!container) return;
     context.sandbox ??= await this.#existingSandbox(input);
     const { pod, status, volumes, slot } = input;
@@ -212,13 +213,6 @@ export class PodExecutor {
     const config = await this.#deps.sandboxes.build(input.pod, sandbox.metadata.attempt);
     return { id: sandbox.id, config, ips: sandbox.ips };
   }
-}
-
-function containerOf(pod: Pod, name: string): Container | undefined {
-  return (
-    pod.spec.containers.find((c) => c.name === name) ??
-    pod.spec.initContainers?.find((c) => c.name === name)
-  );
 }
 
 /** A failed liveness or startup probe may bring its own grace period (spec §9). */

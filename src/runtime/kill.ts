@@ -7,7 +7,7 @@
 import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { containerTarget } from '../api/event.ts';
 import type { Container, LifecycleHandler, Pod } from '../api/pod.ts';
-import { isSidecar } from '../api/pod.ts';
+import { isSidecar, namedContainer } from '../api/pod.ts';
 import { Annotation, EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import type { Clock } from '../util/clock.ts';
@@ -96,7 +96,7 @@ export class PodKiller {
     order: TerminationOrder | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const spec = specOf(subject.pod, container.name);
+    const spec = subject.pod && namedContainer(subject.pod, container.name);
     const target = targetOf(subject, container.name, spec);
     this.#deps.events.event(
       target,
@@ -135,7 +135,7 @@ export class PodKiller {
       {
         containerId: container.id,
         podIp: subject.status.ips[0],
-        ports: namedPorts(specOf(subject.pod, container.name)),
+        ports: namedPorts(subject.pod && namedContainer(subject.pod, container.name)),
       },
       signal,
     ).catch((error: unknown) => {
@@ -222,12 +222,6 @@ function preStopOf(
   } catch {
     return undefined; // written by somebody else: the stop must go on without it
   }
-}
-
-function specOf(pod: Pod | undefined, name: string): Container | undefined {
-  return [...(pod?.spec.containers ?? []), ...(pod?.spec.initContainers ?? [])].find(
-    (c) => c.name === name,
-  );
 }
 
 export function namedPorts(spec: Container | undefined): ReadonlyMap<string, number> {

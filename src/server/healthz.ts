@@ -3,6 +3,7 @@
  * `healthzPort`. Spec: http-api.md §1, §2.
  * Leaves to others: the checks themselves (AgentView.health).
  */
+import { aborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -101,11 +102,4 @@ export async function serveHealthz(
       await deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
