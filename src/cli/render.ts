@@ -19,8 +19,8 @@ import { readNodeFacts } from '../runtime/node-facts.ts';
 import { sandboxConfig } from '../runtime/sandbox-config.ts';
 import { SystemClock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
-import type { MountedVolume } from '../volume/model.ts';
-import { containerDir, etcHostsPath, subPathTarget, volumeDir } from '../volume/paths.ts';
+import { expectedVolumes } from '../volume/expected.ts';
+import { containerDir, etcHostsPath, subPathTarget } from '../volume/paths.ts';
 import type { Output } from './check.ts';
 import { toYaml } from './yaml-output.ts';
 
@@ -130,7 +130,7 @@ function renderContainer(pod: Pod, container: Container, facts: NodeFacts): obje
     container,
     podIps: pod.spec.hostNetwork ? facts.nodeIps : [POD_IP],
     facts,
-    volumes: volumesOf(pod, rootDir),
+    volumes: expectedVolumes(pod, rootDir),
   };
   const subPaths = containerSubPaths(input).map(({ index, volumeName }): [number, string] => [
     index,
@@ -147,24 +147,4 @@ function renderContainer(pod: Pod, container: Container, facts: NodeFacts): obje
     hostsPath: etcHostsPath(rootDir, uid),
   });
   return containerConfigJson(config);
-}
-
-/** Where the volumes will be; a volume that islet cannot set up is missing, as it would be. */
-function volumesOf(pod: Pod, rootDir: string): Map<string, MountedVolume> {
-  const { uid } = pod.metadata;
-  const volumes = new Map<string, MountedVolume>();
-  for (const { name, hostPath, emptyDir, downwardAPI, image } of pod.spec.volumes ?? []) {
-    if (hostPath) {
-      const flags = { readOnly: false, selinuxRelabel: false };
-      volumes.set(name, { kind: 'path', hostPath: hostPath.path, ...flags });
-    } else if (image) {
-      volumes.set(name, { kind: 'image', reference: image.reference ?? '' });
-    } else if (emptyDir ?? downwardAPI) {
-      const plugin = emptyDir ? 'empty-dir' : 'downward-api';
-      const place = volumeDir(rootDir, uid, plugin, name);
-      const flags = { readOnly: downwardAPI !== undefined, selinuxRelabel: true };
-      volumes.set(name, { kind: 'path', hostPath: place, ...flags });
-    }
-  }
-  return volumes;
 }

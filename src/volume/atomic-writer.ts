@@ -18,9 +18,11 @@ import {
   readlink,
   rename,
   rm,
+  stat,
+  symlink,
+  writeFile,
 } from 'node:fs/promises';
-import { symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
 import { IsletError } from '../util/errors.ts';
 import { errnoOf } from './volume-error.ts';
 
@@ -43,19 +45,39 @@ const DATA = '..data';
 const LONGEST_PATH = 4096;
 const LONGEST_COMPONENT = 255;
 
-/** Returns whether anything changed. */
+/** Matches the names of versions, and only those. */
+const VERSION = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\./;
+
+/**
+ * Returns whether anything changed. Throws IsletError `invalid`, with nothing written, for a path that
+ * leads out of the volume or stands in the way of another.
+ */
 export async function writeAtomically(write: AtomicWrite): Promise<boolean> {
-  for (const path of write.files.keys()) checkPath(path);
   const { dir } = write;
+  const files = cleanPaths(write.files);
+  const names = new Set([...files.keys()].map(topLevel));
+  await refuseTaken(dir, names);
   const old = await currentVersion(dir);
-  const unchanged = old !== undefined && (await holds(join(dir, old), write.files));
-  if (!unchanged) await swap(write, old);
+  const unchanged = old !== undefined && (await holds(join(dir, old), files));
+  // The first time the links come first: a directory that has a version has all of it.
+  if (old === undefined) await link(dir, names);
+  if (!unchanged) await swap({ ...write, files });
   // Also when the content is the same: a crash may have come between the swap and the links.
-  await link(dir, new Set([...write.files.keys()].map(topLevel)));
+  await link(dir, names);
   return !unchanged;
 }
 
-async function swap(write: AtomicWrite, old: string | undefined): Promise<void> {
+/** Whether a version has been written to the directory, by this agent or an earlier one. */
+export async function isWritten(dir: string): Promise<boolean> {
+  try {
+    return (await stat(join(dir, DATA))).isDirectory();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
+    throw error;
+  }
+}
+
+async function swap(write: AtomicWrite): Promise<void> {
   const { dir, files, nowMs, own } = write;
   const version = await mkdtemp(join(dir, `..${stampOf(nowMs)}.`));
   try {
@@ -70,7 +92,11 @@ async function swap(write: AtomicWrite, old: string | undefined): Promise<void> 
     await rm(version, { recursive: true, force: true });
     throw error;
   }
-  if (old !== undefined) await rm(join(dir, old), { recursive: true, force: true });
+  // The old version, and what crashes have left of others.
+  for (const name of await readdir(dir)) {
+    if (!VERSION.test(name) || name === basename(version)) continue;
+    await rm(join(dir, name), { recursive: true, force: true });
+  }
 }
 
 async function writeOne(path: string, file: VolumeFile): Promise<void> {
@@ -125,16 +151,48 @@ function topLevel(path: string): string {
   return path.split('/', 1)[0] ?? path;
 }
 
-function checkPath(path: string): void {
+/** Each path in its shortest form; of two that are the same then, the later one counts. */
+function cleanPaths(files: ReadonlyMap<string, VolumeFile>): Map<string, VolumeFile> {
+  const clean = new Map<string, VolumeFile>();
+  for (const [path, file] of files) clean.set(checkedPath(path), file);
+  for (const path of clean.keys()) {
+    for (let up = dirname(path); up !== '.'; up = dirname(up)) {
+      if (!clean.has(up)) continue;
+      throw new IsletError(
+        'invalid',
+        `${JSON.stringify(up)} cannot be both a file and the directory of ${JSON.stringify(path)}`,
+      );
+    }
+  }
+  return clean;
+}
+
+function checkedPath(path: string): string {
   const components = path.split('/');
+  const clean = posix.normalize(path).replace(/\/$/, '');
   const bad =
     path === '' ||
+    clean === '.' ||
+    path.includes('\0') ||
     path.startsWith('/') ||
     path.length > LONGEST_PATH ||
     components.includes('..') ||
     components.some((c) => Buffer.byteLength(c) > LONGEST_COMPONENT) ||
-    topLevel(path).startsWith('..');
+    topLevel(clean).startsWith('..');
   if (bad) throw new IsletError('invalid', `invalid path: ${JSON.stringify(path)}`);
+  return clean;
+}
+
+/** What is no link of ours is a place where something else is mounted: it would hide the file. */
+async function refuseTaken(dir: string, names: ReadonlySet<string>): Promise<void> {
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    if (!names.has(entry.name) || entry.isSymbolicLink()) continue;
+    throw new IsletError(
+      'invalid',
+      `the file ${JSON.stringify(entry.name)} cannot be written: a directory of this name is there ` +
+        'for another mount',
+    );
+  }
 }
 
 /** `2025_03_01_12_00_00`, UTC. */

@@ -12,16 +12,21 @@ const DEFAULT_MODE = 0o644;
 /** Fields of the node and the status have no place in files. */
 const NO_FACTS = { nodeName: '', nodeIps: [], podIps: [] };
 
-/** By path. Throws IsletError `invalid` for a field that there is not. */
+/** By path. `fail` is told, with an IsletError `invalid`, of each field that there is not. */
 export function downwardFiles(
   pod: Pod,
   source: { items?: DownwardApiFile[]; defaultMode?: number },
   allocatable: AllocatableFacts,
+  fail: (error: unknown) => void,
 ): Map<string, VolumeFile> {
   const files = new Map<string, VolumeFile>();
   for (const item of source.items ?? []) {
     const mode = item.mode ?? source.defaultMode ?? DEFAULT_MODE;
-    files.set(item.path, { content: contentOf(pod, item, allocatable), mode });
+    try {
+      files.set(item.path, { content: contentOf(pod, item, allocatable), mode });
+    } catch (error) {
+      fail(error);
+    }
   }
   return files;
 }
@@ -30,25 +35,4 @@ function contentOf(pod: Pod, item: DownwardApiFile, allocatable: AllocatableFact
   if (item.fieldRef !== undefined) return fieldValue(pod, item.fieldRef, NO_FACTS);
   if (item.resourceFieldRef === undefined) return '';
   return resourceFieldValue(pod, item.resourceFieldRef, undefined, allocatable);
-}
-
-/**
- * Directories that a read-only volume must hold because other volumes are mounted below it; relative
- * to the volume, the outermost only.
- */
-export function nestedMountPoints(pod: Pod, volume: string): string[] {
-  const found = new Set<string>();
-  for (const { volumeMounts = [] } of [
-    ...(pod.spec.initContainers ?? []),
-    ...pod.spec.containers,
-  ]) {
-    for (const outer of volumeMounts.filter((m) => m.name === volume && !m.subPath)) {
-      const base = outer.mountPath.replace(/\/*$/, '/');
-      for (const { mountPath } of volumeMounts) {
-        const inner = mountPath.startsWith(base) ? mountPath.slice(base.length) : '';
-        if (inner !== '' && !inner.split('/').includes('..')) found.add(inner);
-      }
-    }
-  }
-  return [...found].filter((path) => ![...found].some((other) => path.startsWith(`${other}/`)));
 }

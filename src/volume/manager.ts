@@ -5,25 +5,23 @@
  * and comes right after a crash or a restart of the agent: the disk and the mount table are the state.
  * Leaves to others: when it is called and retried (pod/), the mounts inside containers (runtime/).
  */
-import { mkdir, readdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir } from 'node:fs/promises';
+import type { ConfigObjects } from '../api/config-object.ts';
+import { NO_CONFIG_OBJECTS } from '../api/config-object.ts';
 import type { AllocatableFacts } from '../api/downward.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
 import type { Clock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
-import { writeAtomically } from './atomic-writer.ts';
-import { downwardFiles, nestedMountPoints } from './downward-volume.ts';
-import { mediumOf } from './empty-dir-medium.ts';
-import { setUpEmptyDir } from './empty-dir.ts';
-import { applyFsGroup } from './fs-group.ts';
+import { contentKind } from './content.ts';
+import { ContentVolumes } from './content-volume.ts';
 import { setUpHostPath } from './host-path.ts';
 import type { MountedVolume } from './model.ts';
 import { SystemMounter } from './mounter.ts';
 import type { Mounter } from './mounter.ts';
-import { pluginsDir, podDir, podsDir, subPathTarget, volumeDir, volumeMetaDir } from './paths.ts';
-import type { VolumePlugin } from './paths.ts';
+import { pluginsDir, podDir, podsDir, subPathTarget } from './paths.ts';
+import { PodVolumeDirs } from './pod-dir.ts';
 import { refuseForeign } from './source.ts';
 import { bindSubPath } from './sub-path.ts';
 import { tearDownDir } from './tear-down.ts';
@@ -35,42 +33,53 @@ export interface VolumeManagerDeps {
   readonly logger: Logger;
   /** What the node can give to pods; `memory` bounds every tmpfs. */
   readonly allocatable: AllocatableFacts;
+  /** ConfigMaps and Secrets; without it there are none. */
+  readonly objects?: ConfigObjects;
   readonly mounter?: Mounter;
 }
 
 export class VolumeManager {
   readonly #deps: VolumeManagerDeps;
   readonly #mounter: Mounter;
+  readonly #dirs: PodVolumeDirs;
+  readonly #contents: ContentVolumes;
 
   constructor(deps: VolumeManagerDeps) {
+    const { objects = NO_CONFIG_OBJECTS, mounter = new SystemMounter() } = deps;
     this.#deps = deps;
-    this.#mounter = deps.mounter ?? new SystemMounter();
+    this.#mounter = mounter;
+    this.#dirs = new PodVolumeDirs({ ...deps, mounter });
+    this.#contents = new ContentVolumes({ ...deps, objects, dirs: this.#dirs });
   }
 
   /** By volume name. Throws one IsletError that names every volume that could not be set up. */
   async setUp(pod: Pod, signal: AbortSignal): Promise<Map<string, MountedVolume>> {
-    const names = mountedNames(pod);
-    const wanted = (pod.spec.volumes ?? []).filter(({ name }) => names.has(name));
     await this.#makePodDir(pod);
     const mounted = new Map<string, MountedVolume>();
-    const failures: IsletError[] = [];
-    const setUps = wanted.map(async (volume) => {
-      try {
-        mounted.set(volume.name, await this.#setUpOne(pod, volume, signal));
-      } catch (cause) {
-        failures.push(setUpFailure(volume.name, cause));
-      }
+    await eachMounted(pod, signal, async (volume) => {
+      mounted.set(volume.name, await this.#setUpOne(pod, volume, signal));
     });
-    await Promise.all(setUps);
-    if (failures.length === 0) return mounted;
-    if (signal.aborted) throw new IsletError('aborted', 'setting up volumes: aborted');
-    throw joined(failures);
+    return mounted;
+  }
+
+  /**
+   * Brings the files of the pod's configMap, secret, downwardAPI and projected volumes up to date, those
+   * that are set up; cheap when nothing has changed. Throws one IsletError that names every volume that
+   * keeps its old content because something is missing.
+   */
+  async refresh(pod: Pod, signal: AbortSignal): Promise<void> {
+    if (!pod.spec.volumes?.some((volume) => contentKind(volume) !== undefined)) return;
+    await eachMounted(pod, signal, async (volume) => {
+      const kind = contentKind(volume);
+      if (kind !== undefined) await this.#contents.refresh(pod, volume, kind, signal);
+    });
   }
 
   /** Unmounts and removes everything of a pod; to be called when all its containers have ended. */
   async tearDown(uid: string, signal: AbortSignal): Promise<void> {
     const { rootDir, clock, logger } = this.#deps;
     const deps = { mounter: this.#mounter, clock, logger };
+    this.#contents.forget(uid);
     await tearDownDir(podDir(rootDir, uid), deps, signal);
   }
 
@@ -138,54 +147,36 @@ export class VolumeManager {
     if (volume.image !== undefined) {
       return { kind: 'image', reference: volume.image.reference ?? '' };
     }
-    if (volume.downwardAPI !== undefined) return this.#setUpDownward(pod, volume, signal);
+    const kind = contentKind(volume);
+    if (kind !== undefined) return this.#contents.setUp(pod, volume, kind, signal);
     refuseForeign(volume);
+    const place = await this.#dirs.place(pod, volume.name, 'empty-dir');
     // A volume without any source is an emptyDir, as in the API.
-    const source = volume.emptyDir ?? {};
-    const hostPath = await this.#makeDir(pod, volume.name, 'empty-dir', source, false, signal);
-    return { kind: 'path', hostPath, readOnly: false, selinuxRelabel: true };
+    await this.#dirs.make(pod, place, volume.emptyDir ?? {}, false, signal);
+    return { kind: 'path', hostPath: place.dir, readOnly: false, selinuxRelabel: true };
   }
+}
 
-  async #setUpDownward(pod: Pod, volume: Volume, signal: AbortSignal): Promise<MountedVolume> {
-    const { allocatable, clock } = this.#deps;
-    const files = downwardFiles(pod, volume.downwardAPI ?? {}, allocatable);
-    const source = { medium: 'Memory' };
-    const dir = await this.#makeDir(pod, volume.name, 'downward-api', source, true, signal);
-    for (const path of nestedMountPoints(pod, volume.name)) {
-      await mkdir(join(dir, path), { recursive: true, mode: 0o755 });
+/** One after the other would make a pod wait; each is tried whatever becomes of the others. */
+async function eachMounted(
+  pod: Pod,
+  signal: AbortSignal,
+  action: (volume: Volume) => Promise<void>,
+): Promise<void> {
+  const names = mountedNames(pod);
+  const failures: IsletError[] = [];
+  const actions = (pod.spec.volumes ?? []).map(async (volume) => {
+    if (!names.has(volume.name)) return;
+    try {
+      await action(volume);
+    } catch (cause) {
+      failures.push(setUpFailure(volume.name, cause));
     }
-    const own = (version: string): Promise<void> => this.#giveToGroup(pod, version, true, signal);
-    await writeAtomically({ dir, files, nowMs: clock.wall(), own });
-    return { kind: 'path', hostPath: dir, readOnly: true, selinuxRelabel: true };
-  }
-
-  /** The directory of a volume on the medium asked for, given to the fsGroup when it is new. */
-  async #makeDir(
-    pod: Pod,
-    volume: string,
-    plugin: VolumePlugin,
-    source: { medium?: string; sizeLimit?: string },
-    readOnly: boolean,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const { allocatable } = this.#deps;
-    const { uid } = pod.metadata;
-    const rootDir = await realpath(this.#deps.rootDir);
-    const dir = volumeDir(rootDir, uid, plugin, volume);
-    const place = { dir, metaDir: volumeMetaDir(rootDir, uid, plugin, volume) };
-    const medium = mediumOf(source, pod, allocatable.memory);
-    const onFresh = (): Promise<void> => this.#giveToGroup(pod, dir, readOnly, signal);
-    await setUpEmptyDir(place, medium, this.#mounter, onFresh, signal);
-    return dir;
-  }
-
-  async #giveToGroup(pod: Pod, dir: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
-    const gid = pod.spec.securityContext.fsGroup;
-    if (gid === undefined) return;
-    const onError = (path: string, err: unknown): void =>
-      this.#deps.logger.warn('giving a file of a volume to the fsGroup failed', { path, err });
-    await applyFsGroup(dir, { gid, readOnly, signal, onError });
-  }
+  });
+  await Promise.all(actions);
+  if (failures.length === 0) return;
+  if (signal.aborted) throw new IsletError('aborted', 'setting up volumes: aborted');
+  throw joined(failures);
 }
 
 /** Volumes that some container uses; the others are never set up. */

@@ -6,7 +6,8 @@
 import { join } from 'node:path';
 import { IsletError } from '../util/errors.ts';
 
-export type VolumePlugin = 'empty-dir' | 'downward-api';
+export type VolumePlugin =
+  'empty-dir' | 'configmap' | 'secret' | 'downward-api' | 'projected' | 'local-volume';
 
 const LONGEST_NAME_BYTES = 255;
 

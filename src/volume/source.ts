@@ -4,20 +4,29 @@
 import type { Volume } from '../api/volume.ts';
 import { IsletError } from '../util/errors.ts';
 
-/** Read from an API server, which a standalone agent does not have. */
-const NEED_API: ReadonlySet<string> = new Set(['configMap', 'secret', 'projected']);
-const SET_UP: ReadonlySet<string> = new Set(['emptyDir', 'hostPath', 'image', 'downwardAPI']);
+const SET_UP: ReadonlySet<string> = new Set([
+  'emptyDir',
+  'hostPath',
+  'image',
+  'configMap',
+  'secret',
+  'downwardAPI',
+  'projected',
+]);
 
 /** Throws IsletError `unimplemented` when the volume has a source that cannot be set up. */
 export function refuseForeign(volume: Volume): void {
-  const kind = Object.entries(volume).find(
+  const kind = foreignKind(volume);
+  if (kind === undefined) return;
+  throw new IsletError('unimplemented', `volumes of type ${kind} are not supported by islet`);
+}
+
+export function isForeign(volume: Volume): boolean {
+  return foreignKind(volume) !== undefined;
+}
+
+function foreignKind(volume: Volume): string | undefined {
+  return Object.entries(volume).find(
     ([key, value]) => key !== 'name' && value !== undefined && value !== null && !SET_UP.has(key),
   )?.[0];
-  if (kind === undefined) return;
-  throw new IsletError(
-    'unimplemented',
-    NEED_API.has(kind)
-      ? `cannot setup ${kind} volume ${volume.name} because kube client is not configured`
-      : `volumes of type ${kind} are not supported by islet`,
-  );
 }

@@ -82,8 +82,60 @@ describe('writeAtomically', () => {
     assert.equal(read('a'), '2');
   });
 
+  it('has all its links as soon as it has a version', async () => {
+    await write({ a: '1', 'd/e': '2' }, () => {
+      assert.equal(fs.existsSync(join(dir, '..data')), false);
+      assert.equal(fs.readlinkSync(join(dir, 'a')), '..data/a');
+      assert.equal(fs.readlinkSync(join(dir, 'd')), '..data/d');
+      return Promise.resolve();
+    });
+  });
+
+  it('removes versions that crashes have left', async () => {
+    await write({ a: '1' });
+    fs.mkdirSync(join(dir, '..2024_01_01_00_00_00.crash'));
+    fs.mkdirSync(join(dir, 'kept'));
+    await write({ a: '2' });
+    assert.equal(versions().length, 1);
+    assert.equal(read('a'), '2');
+    assert.equal(fs.existsSync(join(dir, 'kept')), true);
+  });
+
+  it('takes a path for what it comes down to', async () => {
+    await write({ './a//b/': '1', 'c/./d': '2' });
+    assert.deepEqual([read('a/b'), read('c/d')], ['1', '2']);
+    assert.deepEqual(fs.readdirSync(join(dir, '..data')).sort(), ['a', 'c']);
+  });
+
+  it('writes nothing when a name is both a file and a directory', async () => {
+    await write({ a: 'old' });
+    await assert.rejects(write({ a: '1', 'a/b': '2' }), {
+      code: 'invalid',
+      message: '"a" cannot be both a file and the directory of "a/b"',
+    });
+    fs.mkdirSync(join(dir, 'mount'));
+    await assert.rejects(write({ a: '1', 'mount/b': '2' }), {
+      code: 'invalid',
+      message:
+        'the file "mount" cannot be written: a directory of this name is there for another mount',
+    });
+    assert.equal(read('a'), 'old');
+  });
+
   it('refuses paths that lead out or stand in the way', async () => {
-    for (const path of ['', '/a', '../a', 'a/../../b', '..data', '..x/y', 'x'.repeat(256)]) {
+    for (const path of [
+      '',
+      '.',
+      './',
+      'a\0b',
+      './..x',
+      '/a',
+      '../a',
+      'a/../../b',
+      '..data',
+      '..x/y',
+      'x'.repeat(256),
+    ]) {
       await assert.rejects(write({ [path]: '' }), (e) => codeOf(e) === 'invalid', path);
     }
     await write({ 'a/..b': '' });

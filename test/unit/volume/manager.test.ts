@@ -115,9 +115,9 @@ describe('VolumeManager', () => {
       { name: 'c', emptyDir: {} },
     ]);
     await assert.rejects(manager.setUp(pod, signal), {
-      code: 'unimplemented',
+      name: 'IsletError',
       message:
-        'MountVolume.SetUp failed for volume "a" : cannot setup configMap volume a because kube client is not configured, ' +
+        'MountVolume.SetUp failed for volume "a" : configmap "m" not found, ' +
         'MountVolume.SetUp failed for volume "b" : volumes of type nfs are not supported by islet',
     });
   });
