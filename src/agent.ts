@@ -34,6 +34,8 @@ import { serveSocket } from './server/socket.ts';
 import type { SocketServer } from './server/socket.ts';
 import type { AgentView } from './server/view.ts';
 import { StatusManager } from './status/manager.ts';
+import { openHashKey } from './store/hash-key.ts';
+import type { HashKey } from './store/hash-key.ts';
 import { openStore } from './store/store.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './util/clock.ts';
@@ -63,6 +65,7 @@ export class Agent {
   readonly #tasks: TaskGroup;
   readonly #store: Store;
   readonly #source: FileSource;
+  readonly #hashKey: HashKey;
   readonly #statuses: StatusManager;
   readonly #registry = new Registry();
   readonly #probeRegistry = new Registry();
@@ -90,12 +93,14 @@ export class Agent {
       },
     });
     this.#statuses = new StatusManager({ store: this.#store.pods, logger });
+    this.#hashKey = openHashKey(path.join(config.rootDir, 'hash.key'), logger);
     this.#source = new FileSource({
       path: config.kubelet.staticPodPath,
       fileCheckFrequencyMs: config.kubelet.fileCheckFrequencyMs,
       nodeName: config.nodeName,
       load: loadManifest,
       store: this.#store,
+      digestOf: (content) => this.#hashKey.hash(content),
       events: this.#store.events,
       clock,
       logger,
@@ -207,6 +212,7 @@ export class Agent {
       ...{ config, facts: this.#facts, cri, version, source: this.#source, store: this.#store },
       ...{ statuses: this.#statuses, registry: this.#registry, clock, random, logger },
       cgroupDriver: await this.#cgroupDriver(cri, signal),
+      hashKey: this.#hashKey,
       probeRegistry: this.#probeRegistry,
       tasks: this.#tasks,
     });

@@ -31,6 +31,7 @@ import { ContainerStarter } from './runtime/start.ts';
 import { isTerminalPhase } from './status/generate.ts';
 import type { StatusManager } from './status/manager.ts';
 import { TerminationMessages } from './status/termination-message.ts';
+import type { HashKey } from './store/hash-key.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './util/clock.ts';
 import { Limiter } from './util/limiter.ts';
@@ -47,6 +48,7 @@ export interface RuntimeHalfDeps {
   readonly version: RuntimeVersion;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly source: FileSource;
+  readonly hashKey: HashKey;
   readonly store: Store;
   readonly statuses: StatusManager;
   readonly registry: Registry;
@@ -141,6 +143,7 @@ export class RuntimeHalf {
       this.manager.update(pods);
       this.#adoptSoon();
     });
+    source.subscribeObjects((changed) => this.manager.objectsChanged(changed));
     await this.manager.begin(source.current());
     logger.debug('all pods are known', { pods: source.current().length });
   }
@@ -168,8 +171,9 @@ export class RuntimeHalf {
   }
 
   #workerParts(volumes: VolumeManager): { sync: PodSync; end: PodEnd } {
-    const { config, facts, cri, clock, logger, store, statuses } = this.#deps;
+    const { config, facts, cri, clock, logger, store, statuses, source, hashKey } = this.#deps;
     const { runtime, images } = cri;
+    const objects = source.configs;
     const { events } = store;
     const { kubelet, islet, rootDir } = config;
     const files = new PodFiles({
@@ -212,7 +216,7 @@ export class RuntimeHalf {
     });
     const starter = new ContainerStarter({
       ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
-      ...{ facts, events, clock },
+      ...{ facts, events, clock, objects },
     });
     const executor = new PodExecutor({
       ...{ runtime, starter, killer, sandboxes, files, events, logger },
@@ -222,7 +226,7 @@ export class RuntimeHalf {
     const cgroups = this.#cgroups;
     const sync = new PodSync({
       ...{ runtimeView, runtime, statuses, messages, executor, backoff, volumes, cgroups, files },
-      ...{ events, clock, starts },
+      ...{ events, clock, starts, objects, hashKey },
       probes,
       nodeIps: facts.nodeIps,
       runtimeName: this.version.runtimeName,

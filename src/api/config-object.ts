@@ -24,6 +24,28 @@ export interface Secret {
   readonly immutable: boolean;
 }
 
+/** Which object is meant. */
+export interface ConfigObjectKey {
+  readonly kind: 'ConfigMap' | 'Secret';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `ConfigMap default/greeting`: for people, and as a key of maps. */
+export function objectText({ kind, namespace, name }: ConfigObjectKey): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** The object of a key, whichever kind it has. */
+export function objectOf(
+  objects: ConfigObjects,
+  { kind, namespace, name }: ConfigObjectKey,
+): ConfigMap | Secret | undefined {
+  return kind === 'ConfigMap'
+    ? objects.configMap(namespace, name)
+    : objects.secret(namespace, name);
+}
+
 /** What there is now. The same object as before means: unchanged. */
 export interface ConfigObjects {
   configMap(namespace: string, name: string): ConfigMap | undefined;

@@ -56,6 +56,11 @@ export const WaitingReason = {
 } as const;
 export type WaitingReason = (typeof WaitingReason)[keyof typeof WaitingReason];
 
+export const ConditionType = {
+  /** islet's own: a ConfigMap or Secret that the pod needs is in no file. */
+  configObjectsFound: 'islet.dev/ConfigObjectsFound',
+} as const;
+
 export const Label = {
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
@@ -76,4 +81,8 @@ export const Annotation = {
   podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
   preStopHandler: 'io.kubernetes.container.preStopHandler',
   containerPorts: 'io.kubernetes.container.ports',
+  /** islet's own, on a pod: `true` restarts its containers when what they refer to changed. */
+  restartOnChange: 'islet.dev/restart-on-change',
+  /** islet's own, on containers of such a pod: what they refer to, as it was when they were created. */
+  configObjects: 'islet.dev/config-objects',
 } as const;

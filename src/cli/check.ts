@@ -3,12 +3,13 @@
  * (`file:line: field: message`), or one JSON object a file. Imports nothing but manifest/ and api/, so that
  * it starts fast. Secret values are in neither output.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Pod } from '../api/pod.ts';
 import { loadManifest } from '../manifest/load.ts';
 import type { LoadedDocument, LoadedFile, Problem } from '../manifest/model.ts';
 import { problemText } from '../manifest/model.ts';
+import { modeWarnings } from '../manifest/secret-file.ts';
 import { messageOf } from '../util/errors.ts';
 
 export interface Output {
@@ -36,8 +37,11 @@ export function runCheck(files: string[], options: CheckOptions): number {
 
 function checkFile(file: string, nodeName: string): LoadedFile {
   let content: Uint8Array;
+  let mode: number | undefined;
   try {
     content = readFileSync(file);
+    const stats = statSync(file);
+    if (stats.isFile()) mode = stats.mode & 0o777;
   } catch (error) {
     const message = `cannot be read: ${messageOf(error)}`;
     return {
@@ -46,7 +50,9 @@ function checkFile(file: string, nodeName: string): LoadedFile {
       warnings: [],
     };
   }
-  return loadManifest(content, { path: resolve(file), nodeName });
+  const loaded = loadManifest(content, { path: resolve(file), nodeName });
+  const others = modeWarnings(mode, loaded.documents);
+  return { ...loaded, warnings: [...loaded.warnings, ...others] };
 }
 
 function writeText(file: string, loaded: LoadedFile, { stdout, stderr }: CheckOptions): void {
@@ -95,5 +101,8 @@ function objectView(document: LoadedDocument): Record<string, unknown>[] {
   const { object } = document;
   const more = object.kind === 'Secret' ? object.stringData : object.binaryData;
   const keys = [...Object.keys(object.data ?? {}), ...Object.keys(more ?? {})];
-  return [{ kind: object.kind, metadata: object.metadata, keys: [...new Set(keys)].sort() }];
+  const { annotations, ...metadata } = object.metadata;
+  // A tool may have left the whole object in an annotation.
+  const shown = object.kind === 'Secret' ? metadata : { ...metadata, annotations };
+  return [{ kind: object.kind, metadata: shown, keys: [...new Set(keys)].sort() }];
 }

@@ -3,9 +3,17 @@
  * Rules: a file counts whole or not at all; content without any document is refused, so that emptying
  * a file or commenting it out never removes a pod: only deleting the file does.
  */
+import type { ConfigObjectKey } from '../api/config-object.ts';
+import { objectText } from '../api/config-object.ts';
 import type { Pod } from '../api/pod.ts';
 import { messageOf } from '../util/errors.ts';
-import { type LoadOptions, type LoadedDocument, type LoadedFile, problemText } from './model.ts';
+import {
+  type LoadOptions,
+  type LoadedDocument,
+  type LoadedFile,
+  type SecretDocument,
+  problemText,
+} from './model.ts';
 
 /** `loadManifest` of load.ts. */
 export type Load = (content: Uint8Array, options: LoadOptions) => LoadedFile;
@@ -77,9 +85,33 @@ export function toCandidate(load: Load, nodeName: string, source: FileContent): 
   return { kind: 'valid', digest, content, pods, objects, warnings };
 }
 
-/** What only one file may provide: the full name and the uid, which a manifest may set itself. */
-export function claimKeys(pods: readonly CandidatePod[]): string[] {
-  return pods.flatMap(({ pod }) => keysOfPod(pod));
+/** What a file provides, or wants to. */
+export interface Provided {
+  readonly pods: readonly CandidatePod[];
+  readonly objects: readonly ConfigDocument[];
+  /** Secrets that it provided in an earlier run of the agent, whose values are not known any more. */
+  readonly withheld?: readonly SecretDocument[];
+}
+
+/**
+ * What only one file may provide: the full name of a pod and its uid, which a manifest may set itself,
+ * and the names of ConfigMaps and Secrets.
+ */
+export function claimKeys({ pods, objects, withheld = [] }: Provided): string[] {
+  return [
+    ...pods.flatMap(({ pod }) => keysOfPod(pod)),
+    ...[...objects, ...withheld].map(documentText),
+  ];
+}
+
+export function documentKey({ kind, object }: ConfigDocument): ConfigObjectKey {
+  const { namespace, name } = object.metadata;
+  return { kind, namespace, name };
+}
+
+/** `Secret default/creds`. */
+export function documentText(document: ConfigDocument): string {
+  return objectText(documentKey(document));
 }
 
 /** `namespace/name`. */

@@ -14,11 +14,14 @@ export const TOO_LARGE = `more than ${MAX_VALUES} values: too large for a manife
 /** Why the text is not JSON, and where. */
 export class SyntaxProblem extends Error {
   readonly at: number;
+  /** The message without a word of the text: for files that may hold a Secret. */
+  readonly discreet: string;
 
-  constructor(message: string, at: number) {
+  constructor(message: string, at: number, discreet = message) {
     super(message);
     this.name = 'SyntaxProblem';
     this.at = at;
+    this.discreet = discreet;
   }
 }
 
@@ -129,7 +132,8 @@ class JsonParser {
   #fail(expected: string): never {
     const found = this.#text[this.#at];
     const what = found === undefined ? 'the end of the file' : JSON.stringify(found);
-    throw new SyntaxProblem(`not valid JSON: expected ${expected}, found ${what}`, this.#at);
+    const wrong = `not valid JSON: expected ${expected}`;
+    throw new SyntaxProblem(`${wrong}, found ${what}`, this.#at, wrong);
   }
 }
 

@@ -2,9 +2,11 @@
  * Owns: the verdict on one file, from what it provides, what was read of it and who else wants its
  * pods. Pure.
  */
-import { podName } from './candidate.ts';
+import { documentText, podName } from './candidate.ts';
 import type { Good } from './last-good.ts';
+import { problemText } from './model.ts';
 import type { Reading } from './reader.ts';
+import { modeWarnings } from './secret-file.ts';
 import type { Judgement } from './verdict.ts';
 
 /** One file as the source holds it. */
@@ -22,25 +24,52 @@ export interface Refusal {
   readonly owner: Holding | undefined;
 }
 
-export function judge(holding: Holding, reading: Reading, refusal: Refusal | undefined): Judgement {
+/** `notes`: what the objects of the file have to say. */
+export function judge(
+  holding: Holding,
+  reading: Reading,
+  refusal: Refusal | undefined,
+  notes: readonly string[] = [],
+): Judgement {
   const { file, held } = holding;
   const { candidate, trouble } = reading;
+  const objects = (candidate?.kind === 'valid' ? candidate : held)?.objects ?? [];
   const common = {
     file,
     pods: (held?.pods ?? []).map(({ pod }) => podName(pod)),
-    warnings: (candidate ?? held)?.warnings ?? [],
+    warnings: [
+      ...((candidate ?? held)?.warnings ?? []),
+      ...modeWarnings(reading.mode, objects).map((problem) => problemText(problem, file)),
+      ...notes,
+    ],
     usingLastGood: held !== undefined && (!candidate || candidate.digest !== held.digest),
   };
   if (trouble) {
     const usingLastGood = held !== undefined;
-    return { ...common, state: trouble.state, messages: [trouble.reason], usingLastGood };
+    const messages = [trouble.reason, ...withheldNote(holding)];
+    return { ...common, state: trouble.state, messages, usingLastGood };
   }
   if (!candidate) return { ...common, state: 'waiting', messages: [`${file}: it is changing`] };
   if (candidate.kind === 'invalid') {
-    return { ...common, state: 'invalid', messages: candidate.messages };
+    const messages = [...candidate.messages, ...withheldNote(holding)];
+    return { ...common, state: 'invalid', messages };
   }
-  if (refusal) return { ...common, ...refused(file, refusal) };
+  if (refusal) {
+    const { state, messages } = refused(file, refusal);
+    return { ...common, state, messages: [...messages, ...withheldNote(holding)] };
+  }
   return { ...common, state: 'accepted', messages: [] };
+}
+
+/** Values of Secrets do not outlive the agent, so a file that is broken at its start has none. */
+function withheldNote({ file, held }: Holding): string[] {
+  const names = (held?.withheld ?? []).map(documentText);
+  if (names.length === 0) return [];
+  const are =
+    names.length === 1
+      ? 'is missing until the file is accepted again: its values are'
+      : 'are missing until the file is accepted again: their values are';
+  return [`${file}: ${names.join(', ')} ${are} not kept`];
 }
 
 function refused(file: string, { key, owner }: Refusal): Pick<Judgement, 'state' | 'messages'> {

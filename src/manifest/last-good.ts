@@ -2,7 +2,8 @@
  * Owns: the content that each file's pods come from, in memory and in the store.
  * Invariants: what was taken stays until newer content is taken or the file is deleted, also over an
  * agent restart; a pod that new content leaves as it was stays the same object; `config.seen` is
- * stamped once a uid and kept over a restart (spec: static-pods.md §3, step 11).
+ * stamped once a uid and kept over a restart (spec: static-pods.md §3, step 11); the store gets no value
+ * of a Secret, so over a restart with a broken file its Secrets are missing and its pods are not.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../api/pod.ts';
@@ -16,11 +17,15 @@ import {
   type Load,
   toCandidate,
 } from './candidate.ts';
+import type { SecretDocument } from './model.ts';
+import { withholdSecrets } from './secret-file.ts';
 
 export interface Good {
   readonly digest: string;
   readonly pods: readonly CandidatePod[];
   readonly objects: readonly ConfigDocument[];
+  /** Secrets of an earlier run whose values nobody kept. */
+  readonly withheld: readonly SecretDocument[];
   readonly warnings: readonly string[];
 }
 
@@ -68,7 +73,11 @@ export class LastGood {
     if (!stored) return undefined;
     const { digest, content } = stored;
     const candidate = toCandidate(load, nodeName, { file, digest, content });
-    if (candidate.kind === 'valid') return this.#toGood(candidate, undefined);
+    if (candidate.kind === 'valid') {
+      const withheld = candidate.objects.filter((document) => document.kind === 'Secret');
+      const objects = candidate.objects.filter((document) => document.kind !== 'Secret');
+      return { ...this.#toGood(candidate, undefined), objects, withheld };
+    }
     logger.warn('the last good content of a manifest no longer counts', {
       file,
       why: candidate.messages,
@@ -85,7 +94,8 @@ export class LastGood {
     const { store, clock } = this.#deps;
     const good = this.#toGood(candidate, previous);
     if (candidate.content) {
-      const { digest, content } = candidate;
+      const { digest, objects } = candidate;
+      const content = withholdSecrets(candidate.content, objects);
       store.lastGood.put({ file, digest, content, seenAt: clock.wall() });
       candidate.content = undefined;
     }
@@ -111,7 +121,7 @@ export class LastGood {
       return { pod: old && isDeepStrictEqual(old, pod) ? old : pod, warnings };
     });
     const { digest, objects, warnings } = candidate;
-    return { digest, pods, objects, warnings };
+    return { digest, pods, objects, withheld: [], warnings };
   }
 
   #stamp(pod: Pod): void {

@@ -6,10 +6,11 @@
  */
 import type { Pod } from '../api/pod.ts';
 import { podFullName } from '../api/pod.ts';
+import { Annotation } from '../api/reasons.ts';
 import { messageOf } from '../util/errors.ts';
 import { decode } from './decode.ts';
 import { setDefaults } from './defaults.ts';
-import { describe, similar } from './describe.ts';
+import { describe, quoted, similar } from './describe.ts';
 import { setIdentity } from './identity.ts';
 import type {
   ConfigMapObject,
@@ -20,7 +21,7 @@ import type {
   SecretObject,
   Stage,
 } from './model.ts';
-import { parseManifest } from './parse.ts';
+import { mayHoldSecret, parseManifest } from './parse.ts';
 import { apiReferences } from './references.ts';
 import { configMapSchema, podSchema, secretSchema } from './schema-pod.ts';
 import { offsetOf } from './tree.ts';
@@ -37,7 +38,10 @@ export function loadManifest(content: Uint8Array, options: LoadOptions): LoadedF
     return load(content, options);
   } catch (error) {
     // Nothing a file says may stop the agent; whatever slipped through costs that file only.
-    const message = `cannot be read: ${messageOf(error)}`;
+    const why = mayHoldSecret(Buffer.from(content).toString('latin1'))
+      ? 'a defect of islet'
+      : messageOf(error);
+    const message = `cannot be read: ${why}`;
     return {
       documents: [],
       errors: [{ path: '', line: 1, message, stage: 'parse' }],
@@ -158,6 +162,7 @@ class Loader {
     if (this.errors.length === before) this.#references(tree, pod);
     this.#once(tree, 'Pod', podFullName(pod));
     if (this.errors.length > before) return;
+    this.#restartOnChange(tree, pod, own);
     this.documents.push({ kind: 'Pod', pod, warnings: own, line: this.#line(tree.at) });
   }
 
@@ -166,6 +171,18 @@ class Loader {
     if (!refused) return;
     const message = `static pods may not reference ${refused.resource}`;
     this.#fail('api-reference', refused.path, message, tree.at, tree);
+  }
+
+  #restartOnChange(tree: ObjectTree, pod: Pod, own: Problem[]): void {
+    const name = Annotation.restartOnChange;
+    const value = pod.metadata.annotations?.[name];
+    if (value === undefined || value === 'true' || value === 'false') return;
+    const path = `metadata.annotations['${name}']`;
+    const message = `expected "true" or "false", found ${quoted(value)}: it has no effect`;
+    const at = offsetOf(tree, 'metadata.annotations');
+    const warning = this.#problem('validate', path, message, at);
+    own.push(warning);
+    this.warnings.push(warning);
   }
 
   #configMap(tree: ObjectTree): void {

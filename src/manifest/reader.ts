@@ -14,7 +14,13 @@
 import type { Clock } from '../util/clock.ts';
 import { type Candidate, type Load, toCandidate } from './candidate.ts';
 import { type Entry, type Signature, sameSignature } from './listing.ts';
-import { MAX_MANIFEST_BYTES, type Snapshot, isUnchanged, readSnapshot } from './snapshot.ts';
+import {
+  type DigestOf,
+  MAX_MANIFEST_BYTES,
+  type Snapshot,
+  isUnchanged,
+  readSnapshot,
+} from './snapshot.ts';
 import type { Writer, WriterQuery } from './writer.ts';
 
 export interface WriterProbe {
@@ -28,6 +34,7 @@ export interface ReaderDeps {
   readonly load: Load;
   readonly nodeName: string;
   readonly writers: WriterProbe;
+  readonly digestOf: DigestOf;
   /** Whether these bytes were taken before: then it does not matter who holds the file open. */
   readonly isTaken: (file: string, digest: string) => boolean;
 }
@@ -38,6 +45,8 @@ export interface Reading {
   /** Why there may be newer content than the candidate. */
   readonly trouble:
     { readonly state: 'unreadable' | 'waiting'; readonly reason: string } | undefined;
+  /** Permission bits as of the last read; undefined: never read. */
+  readonly mode?: number | undefined;
 }
 
 interface Waiting {
@@ -50,6 +59,7 @@ interface Waiting {
 interface FileState {
   candidate: Candidate | undefined;
   trouble: Reading['trouble'];
+  mode: number | undefined;
   /** As of the last read that came to an end; undefined: read again at the next look. */
   signature: Signature | undefined;
   waiting: Waiting | undefined;
@@ -99,7 +109,10 @@ export class ManifestReader {
     }
     await this.#settle(unknown);
     return new Map(
-      [...states].map(([file, { candidate, trouble }]) => [file, { candidate, trouble }]),
+      [...states].map(([file, { candidate, trouble, mode }]) => [
+        file,
+        { candidate, trouble, mode },
+      ]),
     );
   }
 
@@ -112,7 +125,8 @@ export class ManifestReader {
     }
     if (state.signature && sameSignature(state.signature, entry.signature)) return undefined;
     if (this.#stillWaiting(entry.signature, state)) return undefined;
-    const snapshot = await readSnapshot(entry.file);
+    const snapshot = await readSnapshot(entry.file, this.#deps.digestOf);
+    if (snapshot.kind === 'content') state.mode = snapshot.mode;
     switch (snapshot.kind) {
       case 'changing':
         state.attempts++;
@@ -204,6 +218,7 @@ function emptyState(): FileState {
   return {
     candidate: undefined,
     trouble: undefined,
+    mode: undefined,
     signature: undefined,
     waiting: undefined,
     attempts: 0,

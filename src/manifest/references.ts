@@ -7,6 +7,8 @@
 import type { Container, Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
 
+export type ReferenceUse = 'env' | 'volume' | 'pull';
+
 export interface ApiReference {
   /** Upstream's word, e.g. `secrets` or `csidrivers (via CSI volumes)`. */
   resource: string;
@@ -14,6 +16,9 @@ export interface ApiReference {
   path: string;
   /** Name of the object, where the reference has one. */
   name?: string;
+  /** Where it is allowed: what the object is for, and whether the pod does without. */
+  use?: ReferenceUse;
+  optional?: boolean;
   /** False when nothing but an API server could provide it. */
   allowed: boolean;
 }
@@ -41,8 +46,12 @@ export function apiReferences(pod: Pod): ApiReference[] {
 }
 
 function secrets(pod: Pod): ApiReference[] {
-  const pull = (pod.spec.imagePullSecrets ?? []).map(({ name }, index) =>
-    fromFile('secrets', `spec.imagePullSecrets[${index}]`, name),
+  // An image may be had without them: upstream warns and goes on.
+  const pull = (pod.spec.imagePullSecrets ?? []).map((reference, index) =>
+    fromFile('secrets', 'pull', `spec.imagePullSecrets[${index}]`, {
+      ...reference,
+      optional: true,
+    }),
   );
   const env = eachContainer(pod, (container, path) => [
     ...(container.env ?? []).map(({ valueFrom }, index) => ({
@@ -53,7 +62,7 @@ function secrets(pod: Pod): ApiReference[] {
       reference: secretRef,
       path: `${path}.envFrom[${index}].secretRef`,
     })),
-  ]).map(({ reference, path }) => fromFile('secrets', path, reference.name));
+  ]).map(({ reference, path }) => fromFile('secrets', 'env', path, reference));
   return [...pull, ...env];
 }
 
@@ -67,17 +76,22 @@ function configMaps(pod: Pod): ApiReference[] {
       reference: configMapRef,
       path: `${path}.envFrom[${index}].configMapRef`,
     })),
-  ]).map(({ reference, path }) => fromFile('configmaps', path, reference.name));
+  ]).map(({ reference, path }) => fromFile('configmaps', 'env', path, reference));
+}
+
+interface Reference {
+  name?: string;
+  optional?: boolean;
 }
 
 interface Found {
-  reference: { name?: string };
+  reference: Reference;
   path: string;
 }
 
 function eachContainer(
   pod: Pod,
-  find: (container: Container, path: string) => { reference?: { name?: string }; path: string }[],
+  find: (container: Container, path: string) => { reference?: Reference; path: string }[],
 ): Found[] {
   const { spec } = pod;
   const lists = { initContainers: spec.initContainers, containers: spec.containers };
@@ -90,10 +104,14 @@ function eachContainer(
 
 function volumeSecrets(volume: Volume, path: string): ApiReference[] {
   const found: ApiReference[] = [];
-  if (volume.secret) found.push(fromFile('secrets', `${path}.secret`, volume.secret.secretName));
+  if (volume.secret) {
+    const { secretName: name, optional } = volume.secret;
+    const reference = { ...(name && { name }), ...(optional && { optional }) };
+    found.push(fromFile('secrets', 'volume', `${path}.secret`, reference));
+  }
   for (const [index, source] of (volume.projected?.sources ?? []).entries()) {
     const at = `${path}.projected.sources[${index}].secret`;
-    if (source.secret) found.push(fromFile('secrets', at, source.secret.name));
+    if (source.secret) found.push(fromFile('secrets', 'volume', at, source.secret));
   }
   // A storage driver that needs a Secret needs more than islet has.
   for (const kind of [
@@ -114,11 +132,12 @@ function volumeSecrets(volume: Volume, path: string): ApiReference[] {
 
 function volumeConfigMaps(volume: Volume, path: string): ApiReference[] {
   const found: ApiReference[] = [];
-  if (volume.configMap)
-    found.push(fromFile('configmaps', `${path}.configMap`, volume.configMap.name));
+  if (volume.configMap) {
+    found.push(fromFile('configmaps', 'volume', `${path}.configMap`, volume.configMap));
+  }
   for (const [index, source] of (volume.projected?.sources ?? []).entries()) {
     const at = `${path}.projected.sources[${index}].configMap`;
-    if (source.configMap) found.push(fromFile('configmaps', at, source.configMap.name));
+    if (source.configMap) found.push(fromFile('configmaps', 'volume', at, source.configMap));
   }
   return found;
 }
@@ -148,8 +167,17 @@ function volumeReferences(volume: Volume, path: string): ApiReference[] {
   return found;
 }
 
-function fromFile(resource: string, path: string, name: string | undefined): ApiReference {
-  return { resource, path, allowed: true, ...(name ? { name } : {}) };
+function fromFile(
+  resource: string,
+  use: ReferenceUse,
+  path: string,
+  { name, optional }: Reference,
+): ApiReference {
+  return {
+    ...{ resource, path, use, allowed: true },
+    ...(optional ? { optional } : {}),
+    ...(name ? { name } : {}),
+  };
 }
 
 function refused(resource: string, path: string, name?: string): ApiReference {

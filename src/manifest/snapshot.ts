@@ -2,7 +2,6 @@
  * Owns: reading a manifest file in one piece: the bytes belong to one moment, or they are not used.
  * Leaves to others: whether somebody is still writing (writer.ts), what the bytes mean (load.ts).
  */
-import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { messageOf } from '../util/errors.ts';
@@ -15,16 +14,21 @@ export type Snapshot =
       readonly digest: string;
       readonly signature: Signature;
       readonly realPath: string;
+      /** Permission bits of the file itself, where the path is a link. */
+      readonly mode: number;
     }
   | { readonly kind: 'too-large'; readonly signature: Signature }
   | { readonly kind: 'unreadable'; readonly reason: string }
   /** It went away or changed while it was read: look again. */
   | { readonly kind: 'changing' };
 
+/** Names content: equal bytes give equal texts. */
+export type DigestOf = (content: Uint8Array) => string;
+
 /** Spec: static-pods.md §2. */
 export const MAX_MANIFEST_BYTES = 10 * 2 ** 20;
 
-export async function readSnapshot(file: string): Promise<Snapshot> {
+export async function readSnapshot(file: string, digestOf: DigestOf): Promise<Snapshot> {
   let handle: FileHandle | undefined;
   try {
     // O_NONBLOCK: a fifo that took the file's place must not hold the source up.
@@ -37,8 +41,9 @@ export async function readSnapshot(file: string): Promise<Snapshot> {
     const content = await readBytes(handle, before);
     const signature = signatureOf(await handle.stat({ bigint: true }));
     if (!content || !sameSignature(signature, signatureOf(before))) return { kind: 'changing' };
-    const digest = createHash('sha256').update(content).digest('base64');
-    return { kind: 'content', content, digest, signature, realPath: await realpath(file) };
+    const mode = Number(before.mode & 0o777n);
+    const digest = digestOf(content);
+    return { kind: 'content', content, digest, signature, realPath: await realpath(file), mode };
   } catch (error) {
     const gone = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return gone ? { kind: 'changing' } : { kind: 'unreadable', reason: messageOf(error) };

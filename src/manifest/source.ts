@@ -17,12 +17,15 @@ import { messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { Wakeup } from '../util/wakeup.ts';
 import { announce } from './announce.ts';
-import { type ConfigDocument, type Load, claimKeys } from './candidate.ts';
+import type { ConfigObjectKey, ConfigObjects } from '../api/config-object.ts';
+import { type Load, claimKeys } from './candidate.ts';
 import { refusedClaims } from './claims.ts';
 import { type Holding, judge } from './judge.ts';
 import { LastGood, type ManifestStore } from './last-good.ts';
 import { type Entry, type Listing, listManifests } from './listing.ts';
+import { ObjectBook } from './object-book.ts';
 import { ManifestReader, type Reading, type WriterProbe } from './reader.ts';
+import type { DigestOf } from './snapshot.ts';
 import { type FileVerdict, type Judgement, VerdictBook } from './verdict.ts';
 import { DirectoryWatch } from './watch.ts';
 import { findWriters, stillWriting } from './writer.ts';
@@ -43,6 +46,8 @@ export interface FileSourceDeps {
   readonly nodeName: string;
   readonly load: Load;
   readonly store: ManifestStore;
+  /** Names the content of files. Keyed, so that a stored digest is no way to guess what a Secret holds. */
+  readonly digestOf: DigestOf;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Told why a pod does not follow its file. */
@@ -52,6 +57,8 @@ export interface FileSourceDeps {
 }
 
 export type SourceListener = (pods: readonly DesiredPod[]) => void;
+/** Told which ConfigMaps and Secrets are new, changed or gone. */
+export type ObjectListener = (changed: readonly ConfigObjectKey[]) => void;
 
 /** An editor that renames the old file away and writes a new one leaves a gap of no file. */
 const DELETION_GRACE_MS = 250;
@@ -67,6 +74,8 @@ export class FileSource {
   readonly #watch: DirectoryWatch;
   readonly #wakeup = new Wakeup();
   readonly #listeners = new Set<SourceListener>();
+  readonly #objectListeners = new Set<ObjectListener>();
+  readonly #objects = new ObjectBook();
   /** Every file that provides pods, is in the directory, or was there a moment ago. */
   readonly #holdings = new Map<string, Holding>();
   /** Digests that an earlier run left; undefined once they are taken over. */
@@ -79,13 +88,13 @@ export class FileSource {
   #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: FileSourceDeps) {
-    const { clock, logger, load, nodeName } = deps;
+    const { clock, logger, load, nodeName, digestOf } = deps;
     this.#deps = deps;
     this.#lastGood = new LastGood(deps);
     this.#book = new VerdictBook({ clock, logger });
     this.#watch = new DirectoryWatch({ clock, logger, onHint: () => this.#wakeup.poke() });
     this.#reader = new ManifestReader({
-      ...{ clock, load, nodeName },
+      ...{ clock, load, nodeName, digestOf },
       writers: deps.writers ?? { find: findWriters, stillWriting },
       isTaken: (file, digest) => this.#digestOf(file) === digest,
     });
@@ -96,9 +105,9 @@ export class FileSource {
     return this.#desired;
   }
 
-  /** ConfigMaps and Secrets that accepted files carry beside pods. */
-  configObjects(): readonly ConfigDocument[] {
-    return [...this.#holdings.values()].flatMap(({ held }) => held?.objects ?? []);
+  /** The ConfigMaps and Secrets of accepted files, as they are now. */
+  get configs(): ConfigObjects {
+    return this.#objects;
   }
 
   /** One for each entry of the directory, and for files that are gone but whose pods stay. */
@@ -115,6 +124,12 @@ export class FileSource {
   subscribe(listener: SourceListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Called after `configs` changed, and after the pods of the same look were told. */
+  subscribeObjects(listener: ObjectListener): () => void {
+    this.#objectListeners.add(listener);
+    return () => void this.#objectListeners.delete(listener);
   }
 
   /** Resolves when the first full list was delivered, even an empty one; goes on until the abort. */
@@ -215,11 +230,12 @@ export class FileSource {
       else this.#lastGood.forget(file);
     }
     this.#stored = undefined;
+    const objects = this.#objects.replace(this.#holdings.values());
     const judgements = [...this.#holdings.values()].map((holding) =>
       judge(holding, { candidate: undefined, trouble: { state: 'unreadable', reason } }, undefined),
     );
     this.#judged(judgements);
-    this.#deliver();
+    this.#deliver(objects.changed);
   }
 
   #isOurs(file: string): boolean {
@@ -276,8 +292,8 @@ export class FileSource {
     const refused = refusedClaims(
       [...this.#holdings.values()].map(({ file, held }) => {
         const candidate = readings.get(file)?.candidate;
-        const wanted = candidate?.kind === 'valid' ? claimKeys(candidate.pods) : undefined;
-        return { file, held: held ? claimKeys(held.pods) : [], wanted };
+        const wanted = candidate?.kind === 'valid' ? claimKeys(candidate) : undefined;
+        return { file, held: held ? claimKeys(held) : [], wanted };
       }),
     );
     for (const [file, holding] of this.#holdings) {
@@ -290,6 +306,7 @@ export class FileSource {
       const held = this.#lastGood.take(file, candidate, holding.held);
       this.#holdings.set(file, { ...holding, held });
     }
+    const objects = this.#objects.replace(this.#holdings.values());
     const judgements = new Map<string, Judgement>();
     for (const entry of entries) {
       const holding = this.#holdings.get(entry.file);
@@ -298,7 +315,9 @@ export class FileSource {
       else if (holding && reading) {
         const conflict = refused.get(entry.file);
         const owner = conflict && this.#holdings.get(conflict.owner);
-        judgements.set(entry.file, judge(holding, reading, conflict && { ...conflict, owner }));
+        const refusal = conflict && { ...conflict, owner };
+        const notes = objects.notes.get(entry.file);
+        judgements.set(entry.file, judge(holding, reading, refusal, notes));
       }
     }
     // A file that has just gone keeps its verdict until it is known to be deleted.
@@ -307,7 +326,7 @@ export class FileSource {
       if (verdict) judgements.set(file, verdict);
     }
     this.#judged([...judgements.values()]);
-    this.#deliver();
+    this.#deliver(objects.changed);
   }
 
   #judged(judgements: readonly Judgement[]): void {
@@ -318,7 +337,12 @@ export class FileSource {
     }
   }
 
-  #deliver(): void {
+  #deliver(objects: readonly ConfigObjectKey[]): void {
+    this.#deliverPods();
+    if (objects.length > 0) this.#tell(this.#objectListeners, objects);
+  }
+
+  #deliverPods(): void {
     const desired: DesiredPod[] = [];
     for (const { file, held } of this.#holdings.values()) {
       for (const { pod, warnings } of held?.pods ?? []) {
@@ -330,9 +354,13 @@ export class FileSource {
     this.#desired = desired;
     if (!changed) return;
     this.#lastGood.keepStamps(new Set(desired.map(({ pod }) => pod.metadata.uid)));
-    for (const listener of this.#listeners) {
+    this.#tell(this.#listeners, desired);
+  }
+
+  #tell<T>(listeners: ReadonlySet<(value: T) => void>, value: T): void {
+    for (const listener of listeners) {
       try {
-        listener(desired);
+        listener(value);
       } catch (error) {
         this.#deps.logger.error('a listener of the manifests failed', { why: messageOf(error) });
       }

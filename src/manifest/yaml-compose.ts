@@ -4,7 +4,7 @@
  * beyond the library is mended without changing the number of lines.
  */
 import { CST, Composer, Lexer, Parser } from 'yaml';
-import type { Document } from 'yaml';
+import type { Document, ErrorCode } from 'yaml';
 import { MAX_DEPTH, MAX_VALUES, SyntaxProblem, TOO_LARGE } from './json-tree.ts';
 
 /** A value is about three of the lexer's units: itself, blanks, an indicator. */
@@ -23,6 +23,16 @@ const OPTIONS = {
   prettyErrors: false,
   logLevel: 'silent',
 } as const;
+
+/** In place of those of the library's messages that quote the text. */
+const DISCREET: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: 'an alias (*) of nothing; put the text in quotes',
+  BAD_DIRECTIVE: 'a directive (%) that is not known',
+  BAD_DQ_ESCAPE: 'an escape sequence that is not known',
+  BAD_SCALAR_START: 'a character that cannot begin a text; put the text in quotes',
+  TAG_RESOLVE_FAILED: 'a tag (!) that is not known; put the text in quotes',
+  UNEXPECTED_TOKEN: 'something that is not expected here; put texts in quotes',
+};
 
 export interface Composed {
   text: string;
@@ -107,9 +117,12 @@ export function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
     return [new SyntaxProblem(message, document.range[0])];
   }
   const problems = new Map<number, SyntaxProblem>();
-  for (const { message, pos } of document.errors) {
+  for (const { code, message, pos } of document.errors) {
+    if (problems.has(pos[0])) continue;
     const text = `not valid YAML: ${message.replaceAll('\n', ' ')}`;
-    if (!problems.has(pos[0])) problems.set(pos[0], new SyntaxProblem(text, pos[0]));
+    const discreet = DISCREET[code];
+    const words = discreet === undefined ? text : `not valid YAML: ${discreet}`;
+    problems.set(pos[0], new SyntaxProblem(text, pos[0], words));
   }
   return [...problems.values()];
 }

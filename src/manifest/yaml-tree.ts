@@ -93,8 +93,13 @@ class Converter {
 
   #follow(anchor: string, at: number): Tree {
     const target = this.#anchors.get(anchor);
-    if (target === undefined) throw new SyntaxProblem(`unknown anchor "${anchor}" referenced`, at);
-    if (target === null) throw new SyntaxProblem(`anchor "${anchor}" contains itself`, at);
+    if (target === undefined) {
+      const message = `unknown anchor "${anchor}" referenced`;
+      throw new SyntaxProblem(message, at, 'unknown anchor referenced');
+    }
+    if (target === null) {
+      throw new SyntaxProblem(`anchor "${anchor}" contains itself`, at, 'anchor contains itself');
+    }
     for (const weight of [this.#total, this.#aliased]) {
       weight.nodes += target.nodes;
       weight.characters += target.characters;

@@ -5,12 +5,15 @@
  * called at any time; at most one worker of a full name works at a time; an orphan is only ended when
  * it is certain that no manifest asks for it.
  */
+import type { ConfigObjectKey } from '../api/config-object.ts';
+import { objectText } from '../api/config-object.ts';
 import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Pod } from '../api/pod.ts';
 import { podFullName } from '../api/pod.ts';
 import type { PodStatus } from '../api/status.ts';
 import { EventReason } from '../api/reasons.ts';
+import { configReferences } from '../manifest/config-references.ts';
 import { jsonEqual } from '../status/equal.ts';
 import type { Logger } from '../util/log.ts';
 import type { TaskGroup } from '../util/task-group.ts';
@@ -79,6 +82,14 @@ export class PodManager {
     const worker = this.#workers.get(uid);
     worker?.poke();
     return worker !== undefined;
+  }
+
+  /** ConfigMaps or Secrets changed: the pods that refer to them look again. */
+  objectsChanged(changed: readonly ConfigObjectKey[]): void {
+    const texts = new Set(changed.map(objectText));
+    for (const [uid, { pod }] of this.#desired) {
+      if (configReferences(pod).some((one) => texts.has(objectText(one)))) this.poke(uid);
+    }
   }
 
   /** `<name>_<namespace>` of every wanted pod. */

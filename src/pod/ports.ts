@@ -27,6 +27,11 @@ export interface RuntimeView {
 
 export interface Volumes {
   setUp(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>>;
+  /**
+   * Brings the content of volumes that are set up already up to date: configMap, secret, downwardAPI,
+   * projected. Cheap when nothing changed. Throws one IsletError that names the volumes that failed.
+   */
+  refresh(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Unmounts and removes everything below the pod's directory. */
   tearDown(uid: string, signal: AbortSignal): Promise<void>;
 }

@@ -4,22 +4,27 @@
  * Leaves to others: when a pass runs and which state the pod is in (worker.ts), the decisions
  * (runtime/plan.ts, status/generate.ts).
  */
+import type { ConfigObjects } from '../api/config-object.ts';
 import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Pod } from '../api/pod.ts';
 import { allContainers } from '../api/pod.ts';
 import { EventReason, WaitingReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
+import { configReferences, missingObjects } from '../manifest/config-references.ts';
 import type { CrashBackoff } from '../runtime/crash-backoff.ts';
 import type { ExecuteOutcome, PodExecutor } from '../runtime/execute.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
 import type { MountedVolume } from '../runtime/mounts.ts';
+import { objectHashes } from '../runtime/object-hash.ts';
 import { computePodActions } from '../runtime/plan.ts';
+import type { PlanInput } from '../runtime/plan-input.ts';
 import type { PodFiles } from '../runtime/pod-files.ts';
 import type { StartFailure } from '../runtime/start.ts';
 import type { Step } from '../runtime/step.ts';
 import { generatePodStatus, isTerminalPhase } from '../status/generate.ts';
 import type { TerminationMessages } from '../status/termination-message.ts';
+import type { HashKey } from '../store/hash-key.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import type { Limiter, Slot } from '../util/limiter.ts';
@@ -37,6 +42,8 @@ export interface SyncDeps {
   readonly files: PodFiles;
   readonly probes: Probes;
   readonly events: EventRecorder;
+  readonly objects: ConfigObjects;
+  readonly hashKey: HashKey;
   readonly clock: Clock;
   /** Bounds how many pods put load on the runtime at once. */
   readonly starts: Limiter;
@@ -96,14 +103,13 @@ export class PodSync {
     // Before the plan: the probes of a container that an earlier agent left know at once that it has started.
     this.#deps.probes.ensure(pod);
     const { lastTriedAttempt } = memory;
-    const steps = computePodActions({
-      pod,
-      status: runtime,
-      probes: this.#deps.probes,
-      lastTriedAttempt,
-    });
-    if (steps.length === 0) return { kind: 'settled', retryMs: this.#deadlineIn(pod, memory) };
-    return this.#act(pod, memory, runtime, steps, rank, signal);
+    const hashes = objectHashes(pod, this.#deps.objects, this.#deps.hashKey);
+    const { probes } = this.#deps;
+    const input = { pod, status: runtime, probes, objectHashes: hashes, lastTriedAttempt };
+    const steps = computePodActions(input);
+    if (steps.length > 0) return this.#act(memory, input, steps, rank, signal);
+    await this.#refreshVolumes(pod, signal);
+    return { kind: 'settled', retryMs: this.#deadlineIn(pod, memory) };
   }
 
   /** Computes and keeps the status from what is known of the runtime. */
@@ -127,6 +133,7 @@ export class PodSync {
       reasons: memory.reasons,
       probes,
       restartCounts: new Map(counts),
+      missingObjects: missingObjects(configReferences(pod), this.#deps.objects),
       nodeIps,
       nowMs: clock.wall(),
       activeMs: clock.monotonic() - memory.activeSinceMs,
@@ -139,14 +146,25 @@ export class PodSync {
     return status;
   }
 
+  /** A volume that cannot follow its objects keeps what it has, and so does the pod. */
+  async #refreshVolumes(pod: Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.volumes.refresh(pod, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const target = podTarget(pod);
+      this.#deps.events.event(target, 'Warning', EventReason.FailedMount, messageOf(error));
+    }
+  }
+
   async #act(
-    pod: Pod,
     memory: PodMemory,
-    runtime: RuntimePodStatus,
+    planned: PlanInput,
     steps: readonly Step[],
     rank: number,
     signal: AbortSignal,
   ): Promise<SyncResult> {
+    const { pod, status, objectHashes: hashes } = planned;
     const turn = new StartTurn(this.#deps.starts, rank, signal);
     const slot = (): Promise<Slot> => turn.slot();
     try {
@@ -154,9 +172,9 @@ export class PodSync {
       // crowd in front of the first one.
       if (steps.some((s) => s.kind === 'createSandbox')) await slot();
       const volumes = await this.#prepare(pod, steps, signal);
-      const input = { pod, status: runtime, steps, volumes, slot };
+      const input = { pod, status, steps, volumes, objectHashes: hashes, slot };
       const outcome = await this.#deps.executor.execute(input, signal);
-      return await this.#conclude(pod, memory, runtime, steps, outcome, signal);
+      return await this.#conclude(pod, memory, status, steps, outcome, signal);
     } catch (error) {
       signal.throwIfAborted();
       return { kind: 'failed', error, networkNotReady: error instanceof NetworkNotReady };

@@ -12,6 +12,8 @@ import { containerHash, goJsonOf } from './hash.ts';
 import type { SubPathRequest } from './mounts.ts';
 import { containerMounts, subPathRequests } from './mounts.ts';
 import { namespaceOptions } from './namespaces.ts';
+import type { ObjectHashes } from './object-hash.ts';
+import { objectsAnnotation } from './object-hash.ts';
 import { containerResources } from './resources.ts';
 import { containerSecurity, verifyRunAsNonRoot } from './security.ts';
 
@@ -37,6 +39,8 @@ export interface ContainerInput extends EnvInput {
   /** Host file for /etc/hosts; undefined: nothing is mounted there. */
   readonly hostsPath: string | undefined;
   readonly userns?: readonly IdMapping[];
+  /** Of a pod that asks for restarts on change. */
+  readonly objectHashes?: ObjectHashes | undefined;
   /** Id of the container whose pid namespace an ephemeral container joins. */
   readonly targetContainerId?: string;
 }
@@ -64,7 +68,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
     }),
     devices: [],
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, restartCount),
+    annotations: containerAnnotations(input),
     logPath: containerLogPath(container, restartCount),
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
@@ -100,11 +104,13 @@ function containerLabels(pod: Pod, container: Container): Record<string, string>
 }
 
 /** What a later agent needs to know of a container whose manifest is gone. */
-function containerAnnotations(
-  pod: Pod,
-  container: Container,
-  restartCount: number,
-): Record<string, string> {
+function containerAnnotations({
+  pod,
+  container,
+  restartCount,
+  objectHashes,
+}: ContainerInput): Record<string, string> {
+  const uses = objectHashes && objectsAnnotation(objectHashes, container.name);
   const { deletionGracePeriodSeconds } = pod.metadata;
   const preStop = container.lifecycle?.preStop;
   return {
@@ -118,6 +124,7 @@ function containerAnnotations(
     }),
     ...(preStop && { [Annotation.preStopHandler]: handlerJson(preStop) }),
     ...(container.ports?.length && { [Annotation.containerPorts]: portsJson(container) }),
+    ...(uses !== undefined && { [Annotation.configObjects]: uses }),
   };
 }
 

@@ -3,23 +3,18 @@
  * what stands before it (spec cri-mapping.md §3.2). There are no service variables without an API server.
  * Leaves to others: where ConfigMaps and Secrets come from, reading env files.
  */
+import type { ConfigObjectKey, ConfigObjects } from '../api/config-object.ts';
+import { NO_CONFIG_OBJECTS, objectOf } from '../api/config-object.ts';
 import type { Container, EnvVarSource, KeySelector, Pod } from '../api/pod.ts';
 import { fieldValue, resourceFieldValue } from '../api/downward.ts';
 import type { MountedVolume } from '../volume/model.ts';
-import { messageOf, unreachable } from '../util/errors.ts';
+import { messageOf } from '../util/errors.ts';
 import { ConfigError } from './config-error.ts';
 import type { EnvFileReader } from './env-file.ts';
 import { envFileValue } from './env-file.ts';
 import type { EnvVars } from './expand.ts';
 import { expand } from './expand.ts';
 import type { NodeFacts } from './node-facts.ts';
-
-/** Reads ConfigMaps and Secrets; made where they are kept. Values are text, not base64. */
-export interface ObjectResolver {
-  /** Keys and values, or undefined when there is no such object. */
-  configMap(namespace: string, name: string): ReadonlyMap<string, string> | undefined;
-  secret(namespace: string, name: string): ReadonlyMap<string, string> | undefined;
-}
 
 export interface EnvInput {
   readonly pod: Pod;
@@ -29,21 +24,22 @@ export interface EnvInput {
   readonly facts: NodeFacts;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Without it no ConfigMap and no Secret exists. */
-  readonly objects?: ObjectResolver;
+  readonly objects?: ConfigObjects;
   /** How files for fileKeyRef are read; without it none can be. */
   readonly readEnvFile?: EnvFileReader;
 }
-
-type ObjectKind = 'configMap' | 'secret';
 
 /** @throws ConfigError when a value that is not optional cannot be had. */
 export function containerEnv(input: EnvInput): EnvVars {
   const vars = new Map<string, string>();
   for (const source of input.container.envFrom ?? []) {
-    const kind: ObjectKind = source.configMapRef ? 'configMap' : 'secret';
+    const kind = source.configMapRef ? 'ConfigMap' : 'Secret';
     const ref = source.configMapRef ?? source.secretRef;
-    for (const [key, value] of (ref && objectOf(input, kind, ref)) ?? []) {
-      vars.set(`${source.prefix ?? ''}${key}`, value);
+    const values = ref && valuesOf(input, kind, ref);
+    for (const key of values?.keys() ?? []) {
+      const name = `${source.prefix ?? ''}${key}`;
+      if (name === '' || name.includes('=')) continue;
+      vars.set(name, textOf(input, kind, ref?.name, key, values?.get(key)));
     }
   }
   for (const { name, value, valueFrom } of input.container.env ?? []) {
@@ -69,47 +65,52 @@ function valueOf(input: EnvInput, source: EnvVarSource): string | undefined {
     const ref = source.resourceFieldRef;
     return orConfigError(() => resourceFieldValue(pod, ref, container, facts.allocatable));
   }
-  if (source.configMapKeyRef) return keyOf(input, 'configMap', source.configMapKeyRef);
-  if (source.secretKeyRef) return keyOf(input, 'secret', source.secretKeyRef);
+  if (source.configMapKeyRef) return keyOf(input, 'ConfigMap', source.configMapKeyRef);
+  if (source.secretKeyRef) return keyOf(input, 'Secret', source.secretKeyRef);
   if (source.fileKeyRef) return envFileValue(source.fileKeyRef, input.volumes, input.readEnvFile);
   return '';
 }
 
+type ObjectKind = ConfigObjectKey['kind'];
+
 function keyOf(input: EnvInput, kind: ObjectKind, ref: KeySelector): string | undefined {
-  const found = objectOf(input, kind, ref)?.get(ref.key);
-  if (found !== undefined || ref.optional) return found;
-  const word = kind === 'configMap' ? 'ConfigMap' : 'Secret';
+  const found = valuesOf(input, kind, ref)?.get(ref.key);
+  if (found !== undefined) return textOf(input, kind, ref.name, ref.key, found);
+  if (ref.optional) return undefined;
+  const { namespace } = input.pod.metadata;
+  throw new ConfigError(`couldn't find key ${ref.key} in ${kind} ${namespace}/${ref.name ?? ''}`);
+}
+
+/**
+ * Unlike the kubelet: which hands a value with a NUL byte on and gets an error of the runtime that may
+ * have the value in it.
+ */
+function textOf(
+  input: EnvInput,
+  kind: ObjectKind,
+  name = '',
+  key: string,
+  value: string | Uint8Array = '',
+): string {
+  const text = typeof value === 'string' ? value : Buffer.from(value).toString();
+  if (!text.includes('\0')) return text;
+  const { namespace } = input.pod.metadata;
   throw new ConfigError(
-    `couldn't find key ${ref.key} in ${word} ${input.pod.metadata.namespace}/${ref.name ?? ''}`,
+    `key ${key} in ${kind} ${namespace}/${name} has a NUL byte, which no environment variable can have`,
   );
 }
 
-/** undefined: absent and optional. */
-function objectOf(
-  input: EnvInput,
+/** What variables are made from; `binaryData` is for volumes only. undefined: absent and optional. */
+function valuesOf(
+  { objects = NO_CONFIG_OBJECTS, pod }: EnvInput,
   kind: ObjectKind,
   ref: { name?: string; optional?: boolean },
-): ReadonlyMap<string, string> | undefined {
-  const name = ref.name ?? '';
-  const found = lookUp(input.objects, kind, input.pod.metadata.namespace, name);
-  if (found || ref.optional) return found;
+): ReadonlyMap<string, string | Uint8Array> | undefined {
+  const { namespace } = pod.metadata;
+  const { name = '', optional } = ref;
+  const found = objectOf(objects, { kind, namespace, name });
+  if (found || optional) return found?.data;
   throw new ConfigError(`${kind.toLowerCase()} "${name}" not found`);
-}
-
-function lookUp(
-  objects: ObjectResolver | undefined,
-  kind: ObjectKind,
-  namespace: string,
-  name: string,
-): ReadonlyMap<string, string> | undefined {
-  switch (kind) {
-    case 'configMap':
-      return objects?.configMap(namespace, name);
-    case 'secret':
-      return objects?.secret(namespace, name);
-    default:
-      return unreachable(kind);
-  }
 }
 
 function orConfigError(read: () => string): string {

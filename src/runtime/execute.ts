@@ -15,6 +15,7 @@ import type { Logger } from '../util/log.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
 import type { RuntimePodStatus } from './model.ts';
 import type { MountedVolume } from './mounts.ts';
+import type { ObjectHashes } from './object-hash.ts';
 import { decideSandbox } from './plan.ts';
 import type { PodFiles } from './pod-files.ts';
 import type { SandboxBuilder } from './sandbox-builder.ts';
@@ -40,6 +41,8 @@ export interface ExecuteInput {
   readonly status: RuntimePodStatus;
   readonly steps: readonly Step[];
   readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** As the plan had it: what the containers that are created remember. */
+  readonly objectHashes?: ObjectHashes | undefined;
   /** The right to put load on the runtime; taken when it is needed first. */
   readonly slot: () => Promise<Slot>;
 }
@@ -195,8 +198,8 @@ export class PodExecutor {
     const container = namedContainer(input.pod, name);
     if (!container) return;
     context.sandbox ??= await this.#existingSandbox(input);
-    const { pod, status, volumes, slot } = input;
-    const start = { pod, status, volumes, slot, sandbox: context.sandbox };
+    const { pod, status, volumes, objectHashes, slot } = input;
+    const start = { pod, status, volumes, objectHashes, slot, sandbox: context.sandbox };
     const failure = await this.#deps.starter.start(start, container, signal);
     if (failure) {
       context.failures.set(name, failure);

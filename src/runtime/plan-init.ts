@@ -8,7 +8,7 @@ import { isSidecar } from '../api/pod.ts';
 import type { RuntimeContainerStatus } from './model.ts';
 import { newestContainer } from './model.ts';
 import type { PlanInput } from './plan-input.ts';
-import { killOf, reasonToKill } from './plan-kill.ts';
+import { killForChange, killOf, reasonToKill } from './plan-kill.ts';
 import { shouldRestart } from './restart-policy.ts';
 import type { Step } from './step.ts';
 import { step } from './step.ts';
@@ -88,6 +88,8 @@ function decideRunningSidecar(
 ): Gate {
   const kill = reasonToKill(input.probes, container, record);
   if (kill) return { kind: 'act', steps: [killOf(record, kill, true, true), startOf(container)] };
+  const change = killForChange(input.objectHashes, record, true);
+  if (change) return { kind: 'act', steps: [change, startOf(container)] };
   const started = !container.startupProbe || input.probes.startupSucceeded(record.id) === true;
   return started ? { kind: 'passed' } : { kind: 'wait' };
 }

@@ -3,6 +3,7 @@
  */
 import type { Pod } from '../api/pod.ts';
 import type { RuntimePodStatus } from './model.ts';
+import type { ObjectHashes } from './object-hash.ts';
 
 /** What the probes say of a container id. */
 export interface ProbeVerdicts {
@@ -16,6 +17,8 @@ export interface PlanInput {
   readonly pod: Pod;
   readonly status: RuntimePodStatus;
   readonly probes: ProbeVerdicts;
+  /** Of a pod that asks for restarts on change: what its ConfigMaps and Secrets are now. */
+  readonly objectHashes?: ObjectHashes | undefined;
   /** Newest sandbox attempt that was ever tried, so that a reserved name is not tried twice. */
   readonly lastTriedAttempt: number | undefined;
 }

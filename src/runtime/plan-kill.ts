@@ -5,6 +5,8 @@ import type { Container } from '../api/pod.ts';
 import { Annotation } from '../api/reasons.ts';
 import { containerHash } from './hash.ts';
 import type { RuntimeContainerStatus } from './model.ts';
+import type { ObjectHashes } from './object-hash.ts';
+import { changedObject } from './object-hash.ts';
 import type { ProbeVerdicts } from './plan-input.ts';
 import type { Step } from './step.ts';
 import { step } from './step.ts';
@@ -20,6 +22,20 @@ export function reasonToKill(
   if (probes.livenessFailed(running.id)) return 'liveness';
   if (probes.startupFailed(running.id)) return 'startup';
   return undefined;
+}
+
+/** A step for a container of a pod that asks for it, when an object that it uses changed. */
+export function killForChange(
+  hashes: ObjectHashes | undefined,
+  running: RuntimeContainerStatus,
+  isInit = false,
+): Step | undefined {
+  const changed = changedObject(hashes, running);
+  if (changed === undefined) return undefined;
+  const { id, name } = running;
+  const what = isInit ? 'Init container' : 'Container';
+  const message = `${what} ${name} uses ${changed}, which changed, will be restarted`;
+  return step('killContainer', { id, name, reason: 'object-changed', message });
 }
 
 export function killOf(

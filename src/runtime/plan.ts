@@ -12,7 +12,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { isRunningPod, newestContainer } from './model.ts';
 import { planInit } from './plan-init.ts';
 import type { PlanInput } from './plan-input.ts';
-import { killOf, reasonToKill } from './plan-kill.ts';
+import { killForChange, killOf, reasonToKill } from './plan-kill.ts';
 import { shouldRestart } from './restart-policy.ts';
 import type { Step } from './step.ts';
 import { step } from './step.ts';
@@ -136,7 +136,10 @@ function decideRunning(
   start: Step,
 ): Decided {
   const kill = reasonToKill(input.probes, container, running);
-  if (!kill) return { steps: [], alive: true };
+  if (!kill) {
+    const change = killForChange(input.objectHashes, running);
+    return { steps: change ? [change, start] : [], alive: true };
+  }
   const restarts =
     kill === 'hash-changed' ||
     (container.restartPolicy ?? input.pod.spec.restartPolicy) !== 'Never';

@@ -4,6 +4,7 @@
  * Invariant: a start that does not succeed is an outcome with the waiting reason that the user sees.
  * Leaves to others: which container starts when (plan.ts).
  */
+import type { ConfigObjects } from '../api/config-object.ts';
 import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { containerTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
@@ -26,6 +27,7 @@ import { namedPorts } from './kill.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { newestContainer } from './model.ts';
 import type { MountedVolume } from './mounts.ts';
+import type { ObjectHashes } from './object-hash.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFiles } from './pod-files.ts';
 
@@ -56,6 +58,7 @@ export interface StarterDeps {
   readonly files: PodFiles;
   readonly subPaths: SubPaths;
   readonly facts: NodeFacts;
+  readonly objects: ConfigObjects;
   readonly events: EventRecorder;
   readonly clock: Clock;
 }
@@ -72,6 +75,7 @@ export interface StartContext {
   /** What was known when the plan was made. */
   readonly status: RuntimePodStatus;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
+  readonly objectHashes?: ObjectHashes | undefined;
   readonly sandbox: Sandbox;
   /** The right to put load on the runtime; taken when it is needed first. */
   readonly slot: () => Promise<Slot>;
@@ -196,15 +200,17 @@ export class ContainerStarter {
     restartCount: number,
     signal: AbortSignal,
   ): Promise<ContainerConfig> {
-    const { files, facts } = this.#deps;
-    const { pod, sandbox, volumes } = context;
+    const { files, facts, objects } = this.#deps;
+    const { pod, sandbox, volumes, objectHashes } = context;
     await files.ensureContainerLogDir(pod, container.name);
     const podIps = sandbox.ips;
-    const base = { pod, container, podIps, volumes, facts, readEnvFile: readEnvFileBelow };
+    const readEnvFile = readEnvFileBelow;
+    const base = { pod, container, podIps, volumes, facts, objects, readEnvFile };
     return containerConfig({
       ...base,
       restartCount,
       image,
+      objectHashes,
       subPaths: await this.#subPaths(base, signal),
       terminationLogPath: await files.createTerminationLog(pod, container.name),
       hostsPath: await files.writeHosts(pod, sandbox.ips),

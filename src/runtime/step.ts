@@ -5,7 +5,13 @@
 
 /** Why a container is killed; the text of the event follows from it. */
 export type KillReason =
-  'pod-stopping' | 'hash-changed' | 'unknown-state' | 'liveness' | 'startup' | 'post-start-hook';
+  | 'pod-stopping'
+  | 'hash-changed'
+  | 'object-changed'
+  | 'unknown-state'
+  | 'liveness'
+  | 'startup'
+  | 'post-start-hook';
 
 export type ContainerRole = 'init' | 'sidecar' | 'regular';
 

@@ -3,8 +3,11 @@
  * Invariant: a condition keeps its transition time until its status changes; conditions of others are
  * passed on untouched, first.
  */
+import type { ConfigObjectKey } from '../api/config-object.ts';
+import { objectText } from '../api/config-object.ts';
 import { isSidecar } from '../api/pod.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { ConditionType } from '../api/reasons.ts';
 import type { ConditionStatus, PodCondition, PodPhase, PodStatus } from '../api/status.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
 import { newestContainer } from '../runtime/model.ts';
@@ -17,6 +20,7 @@ interface ConditionsInput {
   readonly pod: Pod;
   readonly runtime: RuntimePodStatus;
   readonly previous: PodStatus;
+  readonly missingObjects: readonly ConfigObjectKey[];
   readonly nowMs: number;
 }
 
@@ -29,6 +33,7 @@ const OWN_TYPES = new Set([
   'ContainersReady',
   'PodScheduled',
   'AllContainersRestarting',
+  ConditionType.configObjectsFound,
 ]);
 
 export function podConditions(
@@ -48,6 +53,7 @@ export function podConditions(
     containersReady,
     draft('PodScheduled', true),
     ...restartingOf(pod, runtime),
+    ...missingOf(input.missingObjects, phase),
   ];
   return [...foreign, ...own.map((condition) => withTimes(input, condition))];
 }
@@ -172,6 +178,14 @@ function restartingOf(pod: Pod, runtime: RuntimePodStatus): Draft[] {
         )
       : draft(type, false),
   ];
+}
+
+/** islet's own: there only while something is missing, so that other pods have upstream's conditions. */
+function missingOf(missing: readonly ConfigObjectKey[], phase: PodPhase): Draft[] {
+  if (missing.length === 0 || phase === 'Succeeded' || phase === 'Failed') return [];
+  const names = missing.map(objectText).join(', ');
+  const message = `${names} ${missing.length === 1 ? 'is' : 'are'} missing`;
+  return [draft(ConditionType.configObjectsFound, false, 'ConfigObjectMissing', message)];
 }
 
 function statusOf(status: PodStatus, type: string): ConditionStatus | undefined {

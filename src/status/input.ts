@@ -2,6 +2,7 @@
  * Owns: what a pod status is generated from. Plain data and look-ups that are ready: generating reads
  * no file and waits for nobody.
  */
+import type { ConfigObjectKey } from '../api/config-object.ts';
 import type { Pod } from '../api/pod.ts';
 import type { PodStatus } from '../api/status.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../runtime/model.ts';
@@ -28,6 +29,8 @@ export interface StatusInput {
   readonly probes: ProbeResults;
   /** By container name: the count of the newest run, for when its record is gone. */
   readonly restartCounts: ReadonlyMap<string, number>;
+  /** ConfigMaps and Secrets that the pod needs and nobody provides. */
+  readonly missingObjects: readonly ConfigObjectKey[];
   /** Primary first. */
   readonly nodeIps: readonly string[];
   /** Wall time in milliseconds. */

@@ -56,6 +56,7 @@ export class Fixture {
         return fakeLoad(content, load);
       },
       store: this.store,
+      digestOf: (content) => createHash('sha256').update(content).digest('hex'),
       clock: new SystemClock(),
       logger: this.logger,
       events: this.store.events,

@@ -132,10 +132,7 @@ describe('file source', () => {
     assert.deepEqual(f.names(), ['a', 'b']);
     f.publish('a.yaml', documents(manifest('b'), 'kind: ConfigMap\nname: settings\n'));
     await f.untilNames('b');
-    assert.deepEqual(
-      f.source.configObjects().map(({ object }) => object.metadata.name),
-      ['settings'],
-    );
+    assert.ok(f.source.configs.configMap('default', 'settings'));
   });
 
   it('ignores what is no manifest and says why', async () => {

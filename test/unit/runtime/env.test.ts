@@ -3,23 +3,38 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { ConfigMap, ConfigObjects, Secret } from '../../../src/api/config-object.ts';
 import type { Container } from '../../../src/api/pod.ts';
 import { ConfigError } from '../../../src/runtime/config-error.ts';
 import { parseEnvFile, readEnvFileBelow } from '../../../src/runtime/env-file.ts';
-import type { EnvInput, ObjectResolver } from '../../../src/runtime/env.ts';
+import type { EnvInput } from '../../../src/runtime/env.ts';
 import { containerEnv } from '../../../src/runtime/env.ts';
 import { factsOf } from '../../support/facts.ts';
 import { containerOf, podOf } from '../../support/pods.ts';
 
-const objects: ObjectResolver = {
-  configMap: (namespace, name) =>
-    namespace === 'default' && name === 'cm'
-      ? new Map([
-          ['K', 'from-map'],
-          ['not.a-name', 'x'],
-        ])
-      : undefined,
-  secret: (_namespace, name) => (name === 's' ? new Map([['K', 'from-secret']]) : undefined),
+const cm: ConfigMap = {
+  ...{ namespace: 'default', name: 'cm', immutable: false },
+  data: new Map([
+    ['K', 'from-map'],
+    ['not.a-name', 'x'],
+  ]),
+  binaryData: new Map([['B', Buffer.from('binary')]]),
+};
+const secret: Secret = {
+  ...{ namespace: 'default', name: 's', type: 'Opaque', immutable: false },
+  data: new Map([
+    ['K', Buffer.from('from-secret')],
+    ['UMLAUT', Buffer.from('schön')],
+  ]),
+};
+const nul: Secret = {
+  ...secret,
+  name: 'nul',
+  data: new Map([['K', Buffer.from('hunter\u00002')]]),
+};
+const objects: ConfigObjects = {
+  configMap: (namespace, name) => (namespace === 'default' && name === 'cm' ? cm : undefined),
+  secret: (namespace, name) => (namespace === 'default' ? { s: secret, nul }[name] : undefined),
 };
 
 function envOf(more: Partial<Container>, input: Partial<EnvInput> = {}): Record<string, string> {
@@ -56,6 +71,8 @@ test('envFrom comes first, a later source over an earlier one, and env over both
     K: 'from-secret',
     'not.a-name': 'x',
     P_K: 'from-secret',
+    P_UMLAUT: 'schön',
+    UMLAUT: 'schön',
     SUM: 'from-secret!',
   });
 });
@@ -85,6 +102,37 @@ test('what is missing and needed is named', () => {
     () => envOf({ env: [{ name: 'A', valueFrom: { configMapKeyRef: key } }] }),
     fails('configmap "cm" not found'),
   );
+  const none = { name: 's', key: 'none' };
+  assert.throws(
+    () => envOf({ env: [{ name: 'A', valueFrom: { secretKeyRef: none } }] }, { objects }),
+    fails("couldn't find key none in Secret default/s"),
+  );
+});
+
+test('binaryData is for volumes only', () => {
+  const ref = { name: 'cm', key: 'B' };
+  assert.throws(
+    () => envOf({ env: [{ name: 'A', valueFrom: { configMapKeyRef: ref } }] }, { objects }),
+    fails("couldn't find key B in ConfigMap default/cm"),
+  );
+  assert.equal('B' in envOf({ envFrom: [{ configMapRef: { name: 'cm' } }] }, { objects }), false);
+});
+
+test('a value that no variable can have is refused without being told', () => {
+  const message =
+    'key K in Secret default/nul has a NUL byte, which no environment variable can have';
+  const ref = { name: 'nul', key: 'K' };
+  for (const more of [
+    { env: [{ name: 'A', valueFrom: { secretKeyRef: ref } }] },
+    { envFrom: [{ secretRef: { name: 'nul' } }] },
+  ]) {
+    assert.throws(() => envOf(more, { objects }), fails(message));
+  }
+});
+
+test('a prefix that makes a name impossible leaves the variable out', () => {
+  const envFrom = [{ prefix: 'A=', secretRef: { name: 's' } }];
+  assert.deepEqual(envOf({ envFrom }, { objects }), {});
 });
 
 test('fields and resources of the pod', () => {

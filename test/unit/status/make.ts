@@ -123,6 +123,7 @@ export function input(more: Partial<StatusInput> = {}): StatusInput {
     reasons: new Map(),
     probes: { started: () => undefined, ready: () => undefined },
     restartCounts: new Map(),
+    missingObjects: [],
     nodeIps: ['192.0.2.10'],
     nowMs: NOW,
     terminal: false,
