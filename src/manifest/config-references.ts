@@ -44,7 +44,7 @@ function named(
     containers.flatMap((c) => (c.volumeMounts ?? []).map(({ name }) => name)),
   );
   const volumes = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name));
-  const { initContainers: _, ...spec } = pod.spec;
+  const spec = { ...pod.spec, initContainers: [] };
   const part = { ...pod, spec: { ...spec, containers, imagePullSecrets, volumes } };
   const { namespace } = pod.metadata;
   return apiReferences(part).flatMap((reference) => toReference(reference, namespace));
