@@ -94,7 +94,10 @@ export class RuntimeHalf {
       metrics: new ProberMetrics(deps.probeRegistry),
     });
     const { rootDir } = config;
-    const volumes = new VolumeManager({ rootDir, clock, logger, allocatable: facts.allocatable });
+    const volumes = new VolumeManager({
+      ...{ rootDir, clock, logger, allocatable: facts.allocatable },
+      objects: deps.source.configs,
+    });
     const { sync, end } = this.#workerParts(volumes);
     this.manager = new PodManager({
       worker: {

@@ -141,11 +141,11 @@ export class ContentVolumes {
     this.#origins.set(pod.metadata.uid, ofPod.set(volume.name, origin));
   }
 
-  /** Whether what is on disk was made of what there is now; an immutable object cannot have changed. */
+  /** Whether what is on disk was made of what there is now. */
   #isCurrent(pod: Pod, volume: Volume): boolean {
     const origin = this.#origins.get(pod.metadata.uid)?.get(volume.name);
     if (origin?.pod !== pod) return false;
     const objects = contentObjects(pod, volume, this.#deps.objects);
-    return origin.objects.every((old, i) => old?.immutable === true || old === objects[i]);
+    return origin.objects.every((old, i) => old === objects[i]);
   }
 }

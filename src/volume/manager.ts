@@ -75,17 +75,6 @@ export class VolumeManager {
     });
   }
 
-  /** Brings the content of volumes that are set up already up to date; throws as `setUp` does. */
-  async refresh(pod: Pod, signal: AbortSignal): Promise<void> {
-    const downward = (pod.spec.volumes ?? []).filter((volume) => volume.downwardAPI !== undefined);
-    const names = mountedNames(pod);
-    for (const volume of downward.filter(({ name }) => names.has(name))) {
-      await this.#setUpDownward(pod, volume, signal).catch((cause: unknown) => {
-        throw setUpFailure(volume.name, cause);
-      });
-    }
-  }
-
   /** Unmounts and removes everything of a pod; to be called when all its containers have ended. */
   async tearDown(uid: string, signal: AbortSignal): Promise<void> {
     const { rootDir, clock, logger } = this.#deps;

@@ -204,15 +204,16 @@ describe('volumes with content of the agent', { skip: cannotMount }, () => {
       assert.deepEqual(contentOf(dir), { password: 'changed' });
     });
 
-    it('takes an immutable object for what it was', async () => {
+    it('takes an immutable object that was removed and added again for what it is now', async () => {
       objects.putConfigMap('fixed', { a: '1' }, { immutable: true });
       const pod = podOf([{ name: 'v', configMap: { name: 'fixed' } }]);
       const dir = await setUp(pod);
       objects.remove('fixed');
-      await manager.refresh(pod, signal);
+      await assert.rejects(manager.refresh(pod, signal), /configmap "fixed" not found/);
+      assert.deepEqual(contentOf(dir), { a: '1' });
       objects.putConfigMap('fixed', { a: '2' }, { immutable: true });
       await manager.refresh(pod, signal);
-      assert.deepEqual(contentOf(dir), { a: '1' });
+      assert.deepEqual(contentOf(dir), { a: '2' });
     });
 
     it('shows readers the old or the new content, never a mix', async () => {
