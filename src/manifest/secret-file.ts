@@ -40,10 +40,9 @@ export function withholdSecrets(
   if (secrets.length === 0) return content;
   const { text, json } = { json: false, ...decodeText(content) };
   const lines = text.split('\n');
-  const kept = json ? blanked(lines, 0, secrets) : yamlSegments(lines, secrets);
+  const copy = (json ? blanked(lines, 0, secrets) : yamlSegments(lines, secrets)).join('\n');
   // Without a byte order mark, YAML that begins with a brace would be taken for JSON.
-  const mark = !json && /^\s*\{/.test(text) ? '\ufeff' : '';
-  return Buffer.from(mark + kept.join('\n'));
+  return Buffer.from(!json && /^\s*\{/.test(copy) ? `\ufeff${copy}` : copy);
 }
 
 function secretsOf(documents: readonly LoadedDocument[]): SecretDocument[] {

@@ -299,11 +299,12 @@ export class FileSource {
     for (const [file, holding] of this.#holdings) {
       const candidate = readings.get(file)?.candidate;
       if (candidate?.kind !== 'valid' || refused.has(file)) continue;
-      if (candidate.digest === holding.held?.digest) {
+      const { held: before } = holding;
+      if (candidate.digest === before?.digest && before.withheld.length === 0) {
         candidate.content = undefined; // it was put back to what is held
         continue;
       }
-      const held = this.#lastGood.take(file, candidate, holding.held);
+      const held = this.#lastGood.take(file, candidate, before);
       this.#holdings.set(file, { ...holding, held });
     }
     const objects = this.#objects.replace(this.#holdings.values());

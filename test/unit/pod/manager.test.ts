@@ -202,6 +202,24 @@ describe('PodManager', () => {
       assert.deepEqual(w.manager.pods(), []);
     }));
 
+  it('wakes the pods that refer to an object that changed, and no others', () =>
+    world(async (w) => {
+      const envFrom = [{ configMapRef: { name: 'cm' } }];
+      const refers = podOf({ containers: [containerOf('app', { envFrom })] }, 'a');
+      w.failures.set('a', 1);
+      w.failures.set('b', 1);
+      w.manager.update([{ ...desired('a'), pod: refers }, desired('b', { name: 'other' })]);
+      await settle();
+      assert.deepEqual(w.log, ['fail a', 'fail b']);
+      w.manager.objectsChanged([{ kind: 'ConfigMap', namespace: 'other', name: 'cm' }]);
+      w.manager.objectsChanged([{ kind: 'Secret', namespace: 'default', name: 'cm' }]);
+      await settle();
+      assert.deepEqual(w.log, ['fail a', 'fail b']);
+      w.manager.objectsChanged([{ kind: 'ConfigMap', namespace: 'default', name: 'cm' }]);
+      await settle();
+      assert.deepEqual([...w.running], ['a']);
+    }));
+
   it('does not start again what ended in an earlier life of the agent', () =>
     world(async (w) => {
       w.statuses.set('a', { phase: 'Succeeded' });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConfigObjectKey } from '../../../src/api/config-object.ts';
 import type { Pod } from '../../../src/api/pod.ts';
 import type { PodStatus } from '../../../src/api/status.ts';
 import type { RuntimeContainerStatus } from '../../../src/runtime/model.ts';
@@ -42,6 +43,42 @@ describe('conditions', () => {
     const now = status(made, [exited('s', 1), record('b', 'running')]);
     assert.deepEqual(why(now, 'ContainersReady'), expected);
     assert.deepEqual(why(now, 'Ready'), expected);
+  });
+
+  it('says which ConfigMaps and Secrets are missing, for as long as one is', () => {
+    const type = 'islet.dev/ConfigObjectsFound';
+    const key = { namespace: 'default', name: 'greeting' };
+    const of = (missingObjects: ConfigObjectKey[], previous: PodStatus, exits = false): PodStatus =>
+      generatePodStatus(
+        input({
+          pod: pod({ restartPolicy: 'Never' }),
+          runtime: runtime([exits ? exited('app', 0) : record('app', 'running')]),
+          previous,
+          missingObjects,
+        }),
+      );
+    const one = of([{ kind: 'ConfigMap', ...key }], {});
+    assert.deepEqual(why(one, type), [
+      'False',
+      'ConfigObjectMissing',
+      'ConfigMap default/greeting is missing',
+    ]);
+    const two = of(
+      [
+        { kind: 'ConfigMap', ...key },
+        { ...key, kind: 'Secret' },
+      ],
+      one,
+    );
+    assert.deepEqual(why(two, type), [
+      'False',
+      'ConfigObjectMissing',
+      'ConfigMap default/greeting, Secret default/greeting are missing',
+    ]);
+    assert.equal(two.conditions?.filter((c) => c.type === type).length, 1);
+    const types = (made: PodStatus): string[] => (made.conditions ?? []).map((c) => c.type);
+    assert.deepEqual(types(of([], two)), types(of([], {})));
+    assert.ok(!types(of([{ kind: 'ConfigMap', ...key }], two, true)).includes(type));
   });
 
   it('waits for readiness gates, and passes on conditions of others first', () => {
