@@ -204,7 +204,7 @@ export class Agent {
       clock,
       logger,
       metrics: this.#registry,
-      onReconnect: () => this.#half?.pleg.relistNow(),
+      onReconnect: () => this.#half?.reconnected(),
     });
     this.#undo.push(() => cri.close());
     const version = await this.#untilAnswered(cri, signal);

@@ -14,20 +14,26 @@ import { plegMetrics } from './pleg/metric.ts';
 import { Pleg } from './pleg/relist.ts';
 import { ProbeManager } from './probe/manager.ts';
 import { ProberMetrics } from './probe/metrics.ts';
+import { AdmissionGate } from './pod/admission-gate.ts';
+import { systemAdmissionNode } from './pod/admission-node.ts';
 import { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import { systemPodCgroups } from './pod/cgroups.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
 import { PodEnd } from './pod/end.ts';
 import { PodManager } from './pod/manager.ts';
-import type { RuntimeView } from './pod/ports.ts';
+import type { DesiredPod, RuntimeView } from './pod/ports.ts';
 import { PodSync } from './pod/sync.ts';
 import { CrashBackoff } from './runtime/crash-backoff.ts';
 import { PodExecutor } from './runtime/execute.ts';
 import { PodKiller } from './runtime/kill.ts';
+import { RuntimeFeatures } from './runtime/features.ts';
 import type { NodeFacts } from './runtime/node-facts.ts';
 import { PodFiles } from './runtime/pod-files.ts';
+import { withOverhead } from './runtime/runtime-class.ts';
 import { SandboxBuilder } from './runtime/sandbox-builder.ts';
 import { ContainerStarter } from './runtime/start.ts';
+import { subordinateIds } from './runtime/subids.ts';
+import { UserNamespaces } from './runtime/user-namespaces.ts';
 import { isTerminalPhase } from './status/generate.ts';
 import type { StatusManager } from './status/manager.ts';
 import { TerminationMessages } from './status/termination-message.ts';
@@ -71,6 +77,7 @@ export class RuntimeHalf {
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
   readonly #probes: ProbeManager;
+  readonly #features: RuntimeFeatures;
 
   constructor(deps: RuntimeHalfDeps) {
     const { config, facts, cri, clock, logger, statuses } = deps;
@@ -83,6 +90,7 @@ export class RuntimeHalf {
       log: logger,
       metrics: plegMetrics(deps.registry),
     });
+    this.#features = new RuntimeFeatures(cri.runtime);
     this.#cgroups = systemPodCgroups(config.kubelet, deps.cgroupDriver, { facts, clock });
     this.#probes = new ProbeManager({
       ...{ runtime: cri.runtime, clock, logger, random: deps.random, tasks: deps.tasks },
@@ -111,6 +119,7 @@ export class RuntimeHalf {
         syncFrequencyMs: config.kubelet.syncFrequencyMs,
       },
       statuses,
+      admission: this.#admission(),
       events: deps.store.events,
       logger,
       tasks: deps.tasks,
@@ -142,13 +151,23 @@ export class RuntimeHalf {
     });
     tasks.spawn('relist', (stop) => this.pleg.run(stop));
     await this.pleg.getNewerThan('', 0, signal); // the first good list
+    await this.#askFeatures(signal); // admission needs to know
     source.subscribe((pods) => {
-      this.manager.update(pods);
+      this.manager.update(this.#priced(pods));
       this.#adoptSoon();
     });
     source.subscribeObjects((changed) => this.manager.objectsChanged(changed));
-    await this.manager.begin(source.current());
+    await this.manager.begin(this.#priced(source.current()));
     logger.debug('all pods are known', { pods: source.current().length });
+  }
+
+  /** With what the sandboxes of their runtime classes cost. */
+  #priced(pods: readonly DesiredPod[]): DesiredPod[] {
+    const { runtimeClasses } = this.#deps.config.islet;
+    return pods.map((desired) => {
+      const pod = withOverhead(desired.pod, runtimeClasses);
+      return pod === desired.pod ? desired : { ...desired, pod };
+    });
   }
 
   /** Whether it has begun and there is no pod, wanted or left over. */
@@ -179,6 +198,7 @@ export class RuntimeHalf {
     const objects = source.configs;
     const { events } = store;
     const { kubelet, islet, rootDir } = config;
+    const features = this.#features;
     const files = new PodFiles({
       rootDir,
       podLogsDir: kubelet.podLogsDir,
@@ -216,10 +236,17 @@ export class RuntimeHalf {
       facts,
       events,
       cgroupParent: (pod) => this.#cgroups.cgroupParent(pod),
+      runtimeClasses: islet.runtimeClasses,
+      features,
+      userNamespaces: new UserNamespaces({
+        rootDir,
+        idsPerPod: kubelet.userNamespaceIdsPerPod,
+        configuredRange: () => subordinateIds(),
+      }),
     });
     const starter = new ContainerStarter({
       ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
-      ...{ facts, events, clock, objects },
+      ...{ features, facts, events, clock, objects },
     });
     const executor = new PodExecutor({
       ...{ runtime, starter, killer, sandboxes, files, events, logger },
@@ -228,8 +255,8 @@ export class RuntimeHalf {
     const probes = this.#probes;
     const cgroups = this.#cgroups;
     const sync = new PodSync({
-      ...{ runtimeView, runtime, statuses, messages, executor, backoff, volumes, cgroups, files },
-      ...{ events, clock, starts, objects, hashKey },
+      ...{ runtimeView, statuses, messages, executor, backoff, volumes, cgroups, files },
+      ...{ runtime: features, events, clock, starts, objects, hashKey },
       probes,
       nodeIps: facts.nodeIps,
       runtimeName: this.version.runtimeName,
@@ -246,6 +273,34 @@ export class RuntimeHalf {
       forget,
     });
     return { sync, end };
+  }
+
+  #admission(): AdmissionGate {
+    const { config, registry, statuses, store, clock } = this.#deps;
+    return new AdmissionGate({
+      node: systemAdmissionNode(config, this.#features),
+      ...{ runtimeView: this.#runtimeView(), statuses, events: store.events, clock },
+      rejections: registry.counter(
+        'kubelet_admission_rejections_total',
+        'Cumulative number of pod admission rejections by the node.',
+        ['reason'],
+      ),
+    });
+  }
+
+  /** The connection is there again: what runs and what the runtime can do may have changed. */
+  reconnected(): void {
+    this.pleg.relistNow();
+    this.#deps.tasks.spawn('runtime features', (stop) => this.#askFeatures(stop));
+  }
+
+  async #askFeatures(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#features.status(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.warn('the runtime does not tell what it can do', { err: error });
+    }
   }
 
   #runtimeView(): RuntimeView {

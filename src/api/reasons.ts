@@ -38,6 +38,20 @@ export const EventReason = {
 } as const;
 export type EventReason = (typeof EventReason)[keyof typeof EventReason];
 
+/** Why a pod is not admitted to the node: reason of its status and of the event. */
+export const AdmissionReason = {
+  AppArmor: 'AppArmor',
+  NodeAffinity: 'NodeAffinity',
+  NodeName: 'NodeName',
+  NodePorts: 'NodePorts',
+  OutOfPods: 'OutOfpods',
+  PodOSNotSupported: 'PodOSNotSupported',
+  PodOSSelectorNodeLabelDoesNotMatch: 'PodOSSelectorNodeLabelDoesNotMatch',
+  SupplementalGroupsPolicyNotSupported: 'SupplementalGroupsPolicyNotSupported',
+  SysctlForbidden: 'SysctlForbidden',
+} as const;
+export type AdmissionReason = (typeof AdmissionReason)[keyof typeof AdmissionReason];
+
 export const WaitingReason = {
   ContainerCreating: 'ContainerCreating',
   PodInitializing: 'PodInitializing',

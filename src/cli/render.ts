@@ -16,6 +16,7 @@ import { containerConfig, containerSubPaths } from '../runtime/container-config.
 import type { EnvInput } from '../runtime/env.ts';
 import type { NodeFacts } from '../runtime/node-facts.ts';
 import { readNodeFacts } from '../runtime/node-facts.ts';
+import { runtimeHandler, withOverhead } from '../runtime/runtime-class.ts';
 import { sandboxConfig } from '../runtime/sandbox-config.ts';
 import { SystemClock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
@@ -39,6 +40,8 @@ const POD_IP = '<pod-ip>';
 const TERMINATION_LOG = '00000000';
 
 interface Rendered {
+  /** Field `runtime_handler` of RunPodSandbox; absent: the runtime's default one. */
+  readonly runtime_handler?: string;
   readonly sandbox: object;
   readonly containers: Record<string, object>;
 }
@@ -60,7 +63,8 @@ export async function runRender(file: string, options: RenderOptions): Promise<n
   };
   const facts = { ...readNodeFacts(config), ...options.facts };
   for (const [index, pod] of pods.entries()) {
-    const rendered = renderPod(pod, config, facts, complain);
+    const priced = withOverhead(pod, config.islet.runtimeClasses);
+    const rendered = renderPod(priced, config, facts, complain);
     if (!rendered) continue;
     if (output === 'json') stdout.write(`${JSON.stringify(rendered)}\n`);
     else stdout.write(`${index > 0 ? '---\n' : ''}${await toYaml(rendered)}`);
@@ -93,6 +97,7 @@ function renderPod(
   const { kubelet } = config;
   const deps = { facts, clock: new SystemClock() };
   try {
+    const handler = runtimeHandler(pod, config.islet.runtimeClasses);
     const plan = sandboxConfig(pod, 0, {
       facts,
       cgroupParent: systemPodCgroups(kubelet, kubelet.cgroupDriver, deps).cgroupParent(pod),
@@ -106,7 +111,11 @@ function renderPod(
         complain(`container ${container.name}`, error);
       }
     }
-    return { sandbox: sandboxConfigJson(plan.config), containers };
+    return {
+      ...(handler !== '' && { runtime_handler: handler }),
+      sandbox: sandboxConfigJson(plan.config),
+      containers,
+    };
   } catch (error) {
     complain(`pod ${pod.metadata.name}`, error);
     return undefined;

@@ -23,6 +23,8 @@ export interface FileContent {
   readonly problems: readonly Problem[];
   /** `FILE:LINE` of a field of the KubeletConfiguration, or of the nearest thing around it. */
   readonly whereKubelet: (field: Path) => string;
+  /** The same for the IsletConfiguration. */
+  readonly whereIslet: (field: Path) => string;
 }
 
 type Kind = 'KubeletConfiguration' | 'IsletConfiguration';
@@ -64,11 +66,14 @@ export function readConfigText(text: string, file: string): FileContent {
     found.set(kind, { value: fields, where });
   }
   const kubelet = found.get('KubeletConfiguration');
+  const islet = found.get(ISLET_KIND);
+  const top = (): string => `${file}:1`;
   return {
     kubelet: kubelet?.value ?? {},
-    islet: found.get(ISLET_KIND)?.value ?? {},
+    islet: islet?.value ?? {},
     problems,
-    whereKubelet: kubelet?.where ?? (() => `${file}:1`),
+    whereKubelet: kubelet?.where ?? top,
+    whereIslet: islet?.where ?? top,
   };
 }
 

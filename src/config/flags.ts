@@ -8,6 +8,7 @@ import path from 'node:path';
 import { formProblem } from './form.ts';
 import { CONTAINERD_MODES } from './islet-fields.ts';
 import type { ContainerdMode } from './model.ts';
+import { nodeLabelsProblem, parseNodeLabels } from './node-labels.ts';
 import { shown } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { isCleanPath } from './validate.ts';
@@ -18,7 +19,7 @@ export interface FlagSpec {
   readonly description: string;
 }
 
-/** Flags of `islet run` and `islet up`; the first eight are the kubelet's. */
+/** Flags of `islet run` and `islet up`; the first nine are the kubelet's. */
 export const AGENT_FLAGS: readonly FlagSpec[] = [
   {
     flags: '--config <file>',
@@ -35,6 +36,10 @@ export const AGENT_FLAGS: readonly FlagSpec[] = [
   {
     flags: '--node-ip <addresses>',
     description: 'node address, or an IPv4 and an IPv6 one with a comma',
+  },
+  {
+    flags: '--node-labels <labels>',
+    description: 'labels of the node, KEY=VALUE,…, for nodeSelector',
   },
   { flags: '-v, --v <level>', description: 'how much is logged; 4 and more is debug' },
   {
@@ -55,6 +60,7 @@ export interface AgentFlags {
   readonly kubeconfig?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly nodeIps?: readonly string[];
+  readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly verbosity?: number;
   readonly containerd?: ContainerdMode;
   readonly socket?: string;
@@ -94,6 +100,7 @@ export function readFlags(
     return value ? path.resolve(cwd, value) : undefined;
   };
   const nodeIp = check('nodeIp', '--node-ip', nodeIpProblem);
+  const nodeLabels = check('nodeLabels', '--node-labels', nodeLabelsProblem);
   const verbosity = check('v', '-v', (value) =>
     /^\d{1,3}$/.test(value) ? undefined : 'a whole number from 0',
   );
@@ -110,6 +117,7 @@ export function readFlags(
         value === '' ? undefined : formProblem(value, 'endpoint'),
       ) || undefined,
     nodeIps: nodeIp ? nodeIp.split(',') : undefined,
+    nodeLabels: nodeLabels ? parseNodeLabels(nodeLabels) : undefined,
     verbosity: verbosity === undefined ? undefined : Number(verbosity),
     containerd: check('containerd', '--containerd', (value) =>
       isMode(value) ? undefined : CONTAINERD_MODES.join(' or '),

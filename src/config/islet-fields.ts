@@ -10,8 +10,12 @@
  *   eventJournalMaxAge: 168h    # and for how long
  *   pauseImage: registry.k8s.io/pause:3.6   # sandbox image of a managed containerd
  *   podSubnet: 10.88.0.0/16     # pod network of a managed containerd; default podCIDR if that is set
+ *   runtimeClasses:             # what a pod's runtimeClassName may name; default none
+ *   - name: kata
+ *     handler: kata-qemu        # as the runtime's own configuration calls it
+ *     overhead: {podFixed: {memory: 160Mi, cpu: 250m}}   # what a sandbox costs; optional
  */
-import { duration, form, int, oneOf, text } from './schema.ts';
+import { duration, form, int, list, map, object, oneOf, text } from './schema.ts';
 import type { Fields } from './schema.ts';
 
 export const ISLET_API_VERSION = 'islet.dev/v1alpha1';
@@ -26,4 +30,11 @@ export const ISLET_FIELDS: Fields = {
   eventJournalMaxAge: duration(),
   pauseImage: text,
   podSubnet: form('cidr'),
+  runtimeClasses: list(
+    object({
+      name: text,
+      handler: text,
+      overhead: object({ podFixed: map(form('quantity')) }),
+    }),
+  ),
 };

@@ -14,6 +14,7 @@ import type { Config } from './model.ts';
 import { configError, shown } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { isletSettings, kubeletSettings } from './settings.ts';
+import { validateIslet } from './validate-islet.ts';
 import { validateKubelet } from './validate.ts';
 
 /** What the configuration depends on beside flags and file. */
@@ -49,6 +50,8 @@ export function loadConfig(
   const kubelet = withKubeletFlags(file?.kubelet ?? {}, flags);
   for (const fault of validateKubelet(kubelet))
     problems.push({ ...fault, where: file?.whereKubelet(fault.at) ?? 'flags' });
+  for (const fault of validateIslet(file?.islet ?? {}))
+    problems.push({ ...fault, where: file?.whereIslet(fault.at) ?? 'flags' });
   const node = nodeName(flags, environment, problems);
   if (problems.length > 0) throw configError(problems);
 
@@ -58,6 +61,7 @@ export function loadConfig(
     nodeName: node,
     rootDir,
     nodeIps: flags.nodeIps ?? [],
+    nodeLabels: flags.nodeLabels ?? {},
     kubeconfig: flags.kubeconfig,
     verbosity: flags.verbosity ?? logVerbosity(kubelet),
     kubelet: settings,

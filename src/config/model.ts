@@ -7,6 +7,8 @@ export interface Config {
   readonly rootDir: string;
   /** Explicit node addresses (`--node-ip`), primary first; empty: detect. */
   readonly nodeIps: readonly string[];
+  /** `--node-labels`: labels of the node beside those that every node has. */
+  readonly nodeLabels: Readonly<Record<string, string>>;
   readonly kubeconfig: string | undefined;
   readonly verbosity: number;
   readonly kubelet: KubeletSettings;
@@ -29,6 +31,17 @@ export interface IsletSettings {
   readonly pauseImage: string;
   /** Pod network of a managed containerd, e.g. `10.88.0.0/16`. */
   readonly podSubnet: string;
+  /** What a pod's `runtimeClassName` may name. */
+  readonly runtimeClasses: readonly RuntimeClass[];
+}
+
+/** As node.k8s.io/v1 has it, as far as one node needs it. */
+export interface RuntimeClass {
+  readonly name: string;
+  /** What the runtime's own configuration calls it. */
+  readonly handler: string;
+  /** What a sandbox of this class costs beside its containers. */
+  readonly overhead?: { readonly podFixed?: Readonly<Record<string, string>> };
 }
 
 /** KubeletConfiguration v1beta1, defaulted; the fields that islet reads. */
@@ -65,6 +78,8 @@ export interface KubeletSettings {
   readonly resolvConf: string;
   readonly seccompDefault: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
+  /** Host ids of each pod with `hostUsers: false`. */
+  readonly userNamespaceIdsPerPod: number;
   readonly address: string;
   readonly port: number;
   readonly readOnlyPort: number;

@@ -4,7 +4,7 @@
  * Invariant: an empty string and, where Go cannot tell it from absent, a zero stand for the default.
  */
 import path from 'node:path';
-import type { IsletSettings, KubeletSettings } from './model.ts';
+import type { IsletSettings, KubeletSettings, RuntimeClass } from './model.ts';
 
 type Written = Readonly<Record<string, unknown>>;
 
@@ -98,6 +98,7 @@ function resourceSettings(r: Reader, fileUsed: boolean) {
     kubeReserved: r.get<Record<string, string>>('kubeReserved', {}),
     enforceNodeAllocatable: r.get<string[]>('enforceNodeAllocatable', ['pods']),
     localStorageCapacityIsolation: r.get('localStorageCapacityIsolation', true),
+    userNamespaceIdsPerPod: r.get<{ idsPerPod?: number }>('userNamespaces', {}).idsPerPod ?? 65_536,
   };
 }
 
@@ -139,6 +140,7 @@ export function isletSettings({ written, rootDir, podCIDR, cores }: IsletSources
     eventJournalMaxAgeMs: r.orDefault('eventJournalMaxAge', 7 * DAY_MS),
     pauseImage: r.orDefault('pauseImage', 'registry.k8s.io/pause:3.6'),
     podSubnet: r.orDefault('podSubnet', podSubnet ?? '10.88.0.0/16'),
+    runtimeClasses: r.get<RuntimeClass[]>('runtimeClasses', []),
   };
 }
 

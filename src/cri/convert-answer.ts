@@ -13,8 +13,30 @@ import type {
   LinuxResources,
   PodSandbox,
   PodSandboxMetadata,
+  RuntimeStatus,
   SandboxStatus,
 } from './model.ts';
+
+export function runtimeStatusOf(answer: pb.StatusResponse): RuntimeStatus {
+  return {
+    conditions: (answer.status?.conditions ?? []).map((condition) => ({
+      type: condition.type,
+      status: condition.status,
+      reason: condition.reason,
+      message: condition.message,
+    })),
+    handlers: new Map(
+      answer.runtimeHandlers.map(({ name, features }) => [
+        name,
+        {
+          recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+          userNamespaces: features?.userNamespaces ?? false,
+        },
+      ]),
+    ),
+    supplementalGroupsPolicy: answer.features?.supplementalGroupsPolicy ?? false,
+  };
+}
 
 export function podSandboxOf(sandbox: pb.PodSandbox): PodSandbox {
   return {

@@ -245,6 +245,21 @@ export interface RuntimeCondition {
   message: string;
 }
 
+/** What one runtime handler can do; a runtime that says nothing of it can do none. */
+export interface HandlerFeatures {
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+export interface RuntimeStatus {
+  /** `RuntimeReady`, `NetworkReady`, … */
+  readonly conditions: RuntimeCondition[];
+  /** By name; '' is the default one. Empty on containerd 1.x. */
+  readonly handlers: ReadonlyMap<string, HandlerFeatures>;
+  /** Whether a container's groups can be limited to those of the manifest (policy Strict). */
+  readonly supplementalGroupsPolicy: boolean;
+}
+
 export interface RuntimeVersion {
   version: string;
   runtimeName: string;
@@ -271,8 +286,7 @@ export interface ContainerEvent {
 /** `runtime.v1.RuntimeService`, as far as islet calls it. Every call fails with an IsletError. */
 export interface RuntimeService {
   version(signal?: AbortSignal): Promise<RuntimeVersion>;
-  /** Conditions `RuntimeReady`, `NetworkReady`, … */
-  status(signal?: AbortSignal): Promise<RuntimeCondition[]>;
+  status(signal?: AbortSignal): Promise<RuntimeStatus>;
   /** The cgroup driver the runtime asks for; IsletError `unimplemented` on containerd 1.x. */
   cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'>;
   runPodSandbox(

@@ -18,6 +18,7 @@ import {
   containerOf,
   containerStatusOf,
   podSandboxOf,
+  runtimeStatusOf,
   sandboxStatusOf,
 } from './convert-answer.ts';
 import { containerConfigToProto } from './convert-container.ts';
@@ -76,14 +77,8 @@ export class CriRuntimeService implements model.RuntimeService {
     return { version, runtimeName, runtimeVersion, runtimeApiVersion };
   }
 
-  async status(signal?: AbortSignal): Promise<model.RuntimeCondition[]> {
-    const { status } = await this.call(Rpc.method.status, {}, signal);
-    return (status?.conditions ?? []).map((condition) => ({
-      type: condition.type,
-      status: condition.status,
-      reason: condition.reason,
-      message: condition.message,
-    }));
+  async status(signal?: AbortSignal): Promise<model.RuntimeStatus> {
+    return runtimeStatusOf(await this.call(Rpc.method.status, {}, signal));
   }
 
   async cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'> {

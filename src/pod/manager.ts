@@ -15,9 +15,11 @@ import type { PodStatus } from '../api/status.ts';
 import { EventReason } from '../api/reasons.ts';
 import { configReferences } from '../manifest/config-references.ts';
 import { jsonEqual } from '../status/equal.ts';
+import { isTerminalPhase } from '../status/generate.ts';
 import type { Logger } from '../util/log.ts';
 import type { TaskGroup } from '../util/task-group.ts';
-import { hostPorts } from './order.ts';
+import type { AdmissionGate } from './admission-gate.ts';
+import { hostPorts, startRank } from './order.ts';
 import type { DesiredPod, PodRef, Statuses } from './ports.ts';
 import type { WorkerDeps } from './worker.ts';
 import { PodWorker } from './worker.ts';
@@ -25,6 +27,7 @@ import { PodWorker } from './worker.ts';
 export interface PodManagerDeps {
   readonly worker: Omit<WorkerDeps, 'onState'>;
   readonly statuses: Statuses;
+  readonly admission: Pick<AdmissionGate, 'standing' | 'admits' | 'forget'>;
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly tasks: TaskGroup;
@@ -39,6 +42,7 @@ export class PodManager {
   readonly #desired = new Map<string, DesiredPod>();
   readonly #workers = new Map<string, PodWorker>();
   #begun = false;
+  #releasing = false;
 
   constructor(deps: PodManagerDeps) {
     this.#deps = deps;
@@ -176,6 +180,7 @@ export class PodManager {
   #onState(worker: PodWorker): void {
     if (worker.state.kind === 'gone' && this.#workers.get(worker.ref.uid) === worker) {
       this.#workers.delete(worker.ref.uid);
+      this.#deps.admission.forget(worker.ref.uid);
       // Its manifest may be back meanwhile, with the same content and so the same uid.
       this.#reconcile();
       return;
@@ -183,10 +188,42 @@ export class PodManager {
     this.#releaseWaiting();
   }
 
+  /** Starts what may start, in an order in which no newcomer takes what another had before. */
   #releaseWaiting(): void {
-    for (const worker of this.#workers.values()) {
-      if (worker.state.kind === 'waiting' && !this.#blocked(worker)) worker.release();
+    if (this.#releasing) return; // the pass under way sees what changed
+    this.#releasing = true;
+    try {
+      for (const { worker, desired } of this.#idle()) {
+        if (this.#blocked(worker)) continue;
+        const others = this.#activePods();
+        if (this.#deps.admission.admits(desired.pod, others)) worker.release();
+        else worker.reject();
+      }
+    } finally {
+      this.#releasing = false;
     }
+  }
+
+  #idle(): { worker: PodWorker; desired: DesiredPod }[] {
+    return [...this.#workers.values()]
+      .flatMap((worker) => {
+        const { desired, isIdle, ref } = worker;
+        if (!isIdle || !desired) return [];
+        const standing = this.#deps.admission.standing(ref.uid);
+        return [{ worker, desired, standing, rank: startRank(desired.pod, desired.order) }];
+      })
+      .sort((a, b) => a.standing - b.standing || a.rank - b.rank);
+  }
+
+  /** Pods that hold something of the node. */
+  #activePods(): Pod[] {
+    return [...this.#workers.values()].flatMap(({ state, desired, ref }) => {
+      const { kind } = state;
+      const holds =
+        kind === 'terminating' ||
+        (kind === 'syncing' && !isTerminalPhase(this.#deps.statuses.get(ref.uid)?.phase));
+      return holds && desired ? [desired.pod] : [];
+    });
   }
 
   /** Whether another worker must end first (spec: static-pods.md §5.3). */
@@ -199,7 +236,7 @@ export class PodManager {
       if (other === worker) continue;
       const { kind } = other.state;
       if (`${other.ref.name}_${other.ref.namespace}` === name) {
-        if (kind !== 'purging' && kind !== 'gone' && kind !== 'waiting') return true;
+        if (kind !== 'purging' && kind !== 'gone' && !other.isIdle) return true;
       }
       // The successor under another name or from the same file gets the ports only when they are free.
       if (kind !== 'terminating') continue;

@@ -58,7 +58,7 @@ export interface PodMemory {
   /** End of the last pass that changed something in the runtime, monotonic. */
   actedAtMs: number;
   /** When the pod was first worked on, monotonic; what `activeDeadlineSeconds` counts from. */
-  readonly activeSinceMs: number;
+  activeSinceMs: number;
   lastTriedAttempt: number | undefined;
 }
 
@@ -290,7 +290,7 @@ export class PodSync {
   }
 
   async #networkReady(signal: AbortSignal): Promise<void> {
-    const conditions = await this.#deps.runtime.status(signal);
+    const { conditions } = await this.#deps.runtime.status(signal);
     const network = conditions.find((c) => c.type === 'NetworkReady');
     if (network && !network.status) {
       throw new NetworkNotReady(

@@ -1,11 +1,14 @@
 /**
  * Owns: the life of one pod uid: one serial loop, one state, never backwards.
  *
+ *   rejected ─────┐
+ *      ▲          ▼
  *   waiting ──▶ syncing ──▶ terminating ──▶ terminated ──▶ completed ──▶ purging ──▶ gone
  *      │           │             ▲               │                          ▲
  *      └───────────┴── removed ──┘               └───────── removed ────────┘
  *
  * - waiting: another pod of the same name (or with its host ports) has not ended yet
+ * - rejected: the node does not take it; that is looked at again whenever something changes
  * - syncing: is to run; each pass compares and acts
  * - terminating: containers are being stopped; they may be running
  * - terminated: nothing runs; volumes and cgroup are being given back
@@ -35,6 +38,7 @@ export type EndCause = 'completed' | 'removed' | 'orphaned';
 
 export type WorkerState =
   | { readonly kind: 'waiting' }
+  | { readonly kind: 'rejected' }
   | { readonly kind: 'syncing' }
   | { readonly kind: 'terminating'; readonly cause: EndCause; readonly options: KillOptions }
   | { readonly kind: 'terminated'; readonly cause: EndCause }
@@ -121,9 +125,23 @@ export class PodWorker {
     this.poke();
   }
 
+  /** Whether it is `release()` and `reject()` that decide about it. */
+  get isIdle(): boolean {
+    return this.#state.kind === 'waiting' || this.#state.kind === 'rejected';
+  }
+
   /** Lets a waiting pod start. */
   release(): void {
-    if (this.#state.kind === 'waiting') this.#become({ kind: 'syncing' });
+    if (!this.isIdle) return;
+    // Waiting is no activity.
+    this.#memory.activeSinceMs =
+      this.#deps.clock.monotonic() - activeBefore(this.#deps, this.ref.uid);
+    this.#become({ kind: 'syncing' });
+  }
+
+  /** The node does not take it for now. */
+  reject(): void {
+    if (this.#state.kind === 'waiting') this.#become({ kind: 'rejected' });
   }
 
   /** Something may have changed: look again; while a pass is busy, at least the status is brought up to date. */
@@ -138,6 +156,7 @@ export class PodWorker {
     this.#removedAtMs ??= this.#deps.clock.wall();
     switch (this.#state.kind) {
       case 'waiting':
+      case 'rejected':
       case 'syncing':
         this.#become({ kind: 'terminating', cause: 'removed', options: {} });
         break;
@@ -192,6 +211,9 @@ export class PodWorker {
       case 'completed':
       case 'gone':
         return Infinity;
+      case 'rejected':
+        this.#deps.onState(this); // what it lacks may have come without an event
+        return this.#jittered(this.#deps.syncFrequencyMs);
       case 'syncing':
         return this.#sync(signal);
       case 'terminating':

@@ -38,7 +38,9 @@ export interface ContainerInput extends EnvInput {
   readonly terminationLogPath: string;
   /** Host file for /etc/hosts; undefined: nothing is mounted there. */
   readonly hostsPath: string | undefined;
-  readonly userns?: readonly IdMapping[];
+  readonly userns?: readonly IdMapping[] | undefined;
+  /** Of the pod's runtime handler. */
+  readonly recursiveReadOnlyMounts?: boolean;
   /** Of a pod that asks for restarts on change. */
   readonly objectHashes?: ObjectHashes | undefined;
   /** Id of the container whose pid namespace an ephemeral container joins. */

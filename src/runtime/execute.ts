@@ -180,11 +180,13 @@ export class PodExecutor {
       events.event(target, 'Normal', EventReason.SandboxChanged, text);
     }
     try {
-      const config = await sandboxes.build(pod, argument.attempt);
+      const runtimeHandler = sandboxes.runtimeHandler(pod);
+      const config = await sandboxes.build(pod, argument.attempt, runtimeHandler);
       context.triedAttempt = argument.attempt;
       await context.input.slot();
-      const created = await runtime.podSandboxStatus(await runtime.runPodSandbox(config, ''));
-      context.sandbox = { id: created.id, config, ips: created.ips };
+      const id = await runtime.runPodSandbox(config, runtimeHandler);
+      const created = await runtime.podSandboxStatus(id);
+      context.sandbox = { id: created.id, config, ips: created.ips, runtimeHandler };
     } catch (error) {
       context.signal.throwIfAborted();
       const text = `Failed to create pod sandbox: ${runtimeText(error)}`;
@@ -213,8 +215,9 @@ export class PodExecutor {
     if (decision.kind !== 'keep')
       throw new Error('a container start was planned without a sandbox');
     const { sandbox } = decision;
-    const config = await this.#deps.sandboxes.build(input.pod, sandbox.metadata.attempt);
-    return { id: sandbox.id, config, ips: sandbox.ips };
+    const { id, ips, runtimeHandler, metadata } = sandbox;
+    const config = await this.#deps.sandboxes.build(input.pod, metadata.attempt, runtimeHandler);
+    return { id, config, ips, runtimeHandler };
   }
 }
 

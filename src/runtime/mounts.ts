@@ -39,6 +39,8 @@ export interface MountsInput {
   readonly hostsPath: string | undefined;
   readonly terminationLogPath: string;
   readonly selinuxEnabled: boolean;
+  /** Whether the runtime can make what is mounted below a read-only mount read-only too. */
+  readonly recursiveReadOnlyMounts?: boolean | undefined;
   /** Id mappings of a pod with its own user namespace, for every mount. */
   readonly userns: readonly IdMapping[] | undefined;
 }
@@ -82,11 +84,12 @@ function fileMount(
 
 function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Mount {
   const volume = volumeOf(input, mount);
-  refuseRecursiveReadOnly(mount);
+  const recursiveReadOnly = isRecursiveReadOnly(mount, input.recursiveReadOnlyMounts === true);
   const subPath = mountSubPath(mount, input.env);
   const base = {
     containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
     propagation: PROPAGATION.get(mount.mountPropagation ?? '') ?? ('private' as const),
+    ...(recursiveReadOnly && { recursiveReadOnly }),
   };
   if (volume.kind === 'image') {
     return {
@@ -120,9 +123,14 @@ function volumeOf(
   );
 }
 
-/** As the kubelet without an API server: nobody can tell whether the runtime could. */
-function refuseRecursiveReadOnly(mount: VolumeMount): void {
-  if (mount.recursiveReadOnly !== 'Enabled') return;
+/**
+ * Unlike the kubelet: which without an API server supports this nowhere, islet does as the runtime can.
+ * Validation has made sure that such a mount is read-only and does not propagate.
+ */
+function isRecursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
+  const mode = mount.recursiveReadOnly ?? 'Disabled';
+  if (mode === 'Disabled' || supported) return mode !== 'Disabled';
+  if (mode === 'IfPossible') return false;
   throw new ConfigError(
     `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive ` +
       'read-only mode, but it is not supported by the runtime',

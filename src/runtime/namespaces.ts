@@ -39,10 +39,14 @@ function userNamespace(
   userns: readonly IdMapping[] | undefined,
 ): NonNullable<NamespaceOptions['userns']> {
   if (!wantsUserNamespace(pod)) return { mode: 'node' };
-  if (!userns) {
-    throw new ConfigError(
-      "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
-    );
-  }
+  if (!userns) throw noUserNamespaces('');
   return { mode: 'pod', uids: [...userns], gids: [...userns] };
+}
+
+/** `handler` '' is the runtime's default one. */
+export function noUserNamespaces(handler: string): ConfigError {
+  const who = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
+  return new ConfigError(
+    `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`,
+  );
 }

@@ -13,6 +13,7 @@ import { namespaceOptions } from './namespaces.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { overheadResources, sandboxResources } from './resources.ts';
 import { sandboxSecurity } from './security.ts';
+import { dottedSysctl } from './sysctl.ts';
 
 export interface SandboxContext {
   readonly facts: NodeFacts;
@@ -21,7 +22,7 @@ export interface SandboxContext {
   /** Text of `facts.resolvConf`, read for every sandbox; '' when that is ''. */
   readonly resolvConfText: string;
   /** Id mappings of the pod's user namespace; without them a pod that asks for one is refused. */
-  readonly userns?: readonly IdMapping[];
+  readonly userns?: readonly IdMapping[] | undefined;
 }
 
 export interface SandboxPlan {
@@ -76,15 +77,7 @@ function portMappings(container: Container): PortMapping[] {
   });
 }
 
-/** Both spellings are allowed in the API; the runtime wants dots. */
 function sysctls(pod: Pod): Record<string, string> {
   const list = pod.spec.securityContext.sysctls ?? [];
-  return Object.fromEntries(list.map(({ name, value }) => [dotted(name), value]));
-}
-
-/** As sysctl(8): the first separator decides; then a dot stands for `/` and the other way round. */
-function dotted(name: string): string {
-  const first = /[./]/.exec(name)?.[0];
-  if (first !== '/') return name;
-  return name.replace(/[./]/g, (c) => (c === '/' ? '.' : '/'));
+  return Object.fromEntries(list.map(({ name, value }) => [dottedSysctl(name), value]));
 }

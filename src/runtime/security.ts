@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import type { Container, Pod, ProfileRef, SeLinuxOptions } from '../api/pod.ts';
-import { podDescription } from '../api/pod.ts';
+import { allContainers, podDescription } from '../api/pod.ts';
 import type {
   ContainerSecurity,
   NamespaceOptions,
@@ -130,6 +130,11 @@ function seccomp(profile: ProfileRef | undefined, facts: SecurityFacts): Securit
   if (profile.type !== 'Localhost') return profileOf(profile);
   const localhostRef = path.join(facts.rootDir, 'seccomp', profile.localhostProfile ?? '');
   return { type: 'localhost', localhostRef };
+}
+
+/** Of all containers that have one. */
+export function appArmorProfiles(pod: Pod): SecurityProfile[] {
+  return allContainers(pod).flatMap((container) => appArmor(pod, container) ?? []);
 }
 
 /** Container field, then the annotation of old, then the pod's field. */

@@ -21,6 +21,8 @@ import { containerConfig, containerSubPaths } from './container-config.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
 import { readEnvFileBelow } from './env-file.ts';
 import type { EnvInput } from './env.ts';
+import { NO_FEATURES } from './features.ts';
+import type { RuntimeFeatures } from './features.ts';
 import { runHook } from './hooks.ts';
 import type { PodKiller } from './kill.ts';
 import { namedPorts } from './kill.ts';
@@ -30,6 +32,7 @@ import type { MountedVolume } from './mounts.ts';
 import type { ObjectHashes } from './object-hash.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFiles } from './pod-files.ts';
+import { requireSeccompProfile } from './seccomp-profile.ts';
 
 export interface StartFailure {
   readonly reason: WaitingReason;
@@ -57,6 +60,7 @@ export interface StarterDeps {
   readonly killer: PodKiller;
   readonly files: PodFiles;
   readonly subPaths: SubPaths;
+  readonly features: Pick<RuntimeFeatures, 'handler'>;
   readonly facts: NodeFacts;
   readonly objects: ConfigObjects;
   readonly events: EventRecorder;
@@ -68,6 +72,8 @@ export interface Sandbox {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly ips: readonly string[];
+  /** '' is the runtime's default one. */
+  readonly runtimeHandler: string;
 }
 
 export interface StartContext {
@@ -206,8 +212,13 @@ export class ContainerStarter {
     const podIps = sandbox.ips;
     const readEnvFile = readEnvFileBelow;
     const base = { pod, container, podIps, volumes, facts, objects, readEnvFile };
-    return containerConfig({
+    const { recursiveReadOnlyMounts } = container.volumeMounts?.some((m) => m.recursiveReadOnly)
+      ? await this.#deps.features.handler(sandbox.runtimeHandler, signal)
+      : NO_FEATURES;
+    const config = containerConfig({
       ...base,
+      recursiveReadOnlyMounts,
+      userns: sandbox.config.security.namespaceOptions.userns?.uids,
       restartCount,
       image,
       objectHashes,
@@ -215,6 +226,8 @@ export class ContainerStarter {
       terminationLogPath: await files.createTerminationLog(pod, container.name),
       hostsPath: await files.writeHosts(pod, sandbox.ips),
     });
+    await requireSeccompProfile(config.security.seccomp);
+    return config;
   }
 
   async #subPaths(input: EnvInput, signal: AbortSignal): Promise<Map<number, string>> {

@@ -156,7 +156,7 @@ test('raw lists hold the same as typed ones', async () => {
 test('the runtime tells its version, condition and image file system', async () => {
   const { runtime, images } = client;
   assert.equal((await runtime.version()).runtimeName, 'containerd');
-  const conditions = await runtime.status();
+  const { conditions } = await runtime.status();
   assert.ok(conditions.some(({ type, status }) => type === 'NetworkReady' && status));
   assert.ok((await images.imageFsInfo()).length > 0);
   assert.ok((await images.listImages()).every(({ size }) => size > 0));

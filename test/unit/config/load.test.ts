@@ -189,3 +189,60 @@ test('what the acceptance suite and the specification use is accepted', () => {
   assert.equal(kubelet.readOnlyPort, 21255);
   assert.deepEqual(kubelet.enforceNodeAllocatable, []);
 });
+
+test('runtime classes: as written, each fault by its place', () => {
+  const classes = (text: string) => `${ISLET_HEAD}runtimeClasses:\n${text}`;
+  const { islet } = load(
+    classes(
+      '- {name: kata, handler: kata-qemu, overhead: {podFixed: {memory: 160Mi}}}\n- {name: a.b, handler: runc}',
+    ),
+  );
+  assert.deepEqual(islet.runtimeClasses, [
+    { name: 'kata', handler: 'kata-qemu', overhead: { podFixed: { memory: '160Mi' } } },
+    { name: 'a.b', handler: 'runc' },
+  ]);
+  assert.deepEqual(load(undefined).islet.runtimeClasses, []);
+  assert.deepEqual(
+    faults(
+      classes('- {name: Kata, handler: x}\n- {name: a}\n- {name: a, handler: "/usr/bin/runc"}'),
+    ),
+    [
+      '4: runtimeClasses[0].name: found "Kata", expected a DNS name, as a runtimeClassName is',
+      '5: runtimeClasses[1].handler: found null, expected the name of a handler of the runtime, such as "runc" or "kata"',
+      '6: runtimeClasses[2].name: found "a", expected each class once',
+      '6: runtimeClasses[2].handler: found "/usr/bin/runc", expected the name of a handler of the runtime, such as "runc" or "kata"',
+    ],
+  );
+  assert.deepEqual(faults(classes('- {name: a, handler: b, overhead: {podFixed: {cpu: lots}}}')), [
+    '4: runtimeClasses[0].overhead.podFixed.cpu: found "lots", expected a quantity such as "500m" or "100Mi", not negative',
+  ]);
+});
+
+test('labels of the node are read, and those that are not the node’s to give refused', () => {
+  const given = 'zone=a, example.com/disk=ssd,node.kubernetes.io/x=1,empty=';
+  assert.deepEqual(load(undefined, { nodeLabels: given }).nodeLabels, {
+    zone: 'a',
+    'example.com/disk': 'ssd',
+    'node.kubernetes.io/x': '1',
+    empty: '',
+  });
+  assert.deepEqual(load(undefined).nodeLabels, {});
+  for (const wrong of [
+    'zone',
+    'a=b=c',
+    '=x',
+    'a b=c',
+    'x/y/z=1',
+    'zone=a/b',
+    `${'k'.repeat(64)}=1`,
+  ]) {
+    assert.match(
+      faults(undefined, { nodeLabels: wrong }).join(),
+      /^--node-labels: found .*KEY=VALUE/,
+    );
+  }
+  assert.match(
+    faults(undefined, { nodeLabels: 'node-role.kubernetes.io/master=' }).join(),
+    /^--node-labels: found .* not node-role\.kubernetes\.io\/master$/,
+  );
+});

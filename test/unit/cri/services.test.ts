@@ -128,9 +128,31 @@ test('conditions of the runtime are read', async (t) => {
   fake.on('status', () => ({
     status: { conditions: [{ type: 'NetworkReady', reason: 'NoCni', message: 'no network' }] },
   }));
-  assert.deepEqual(await runtime.status(), [
+  assert.deepEqual((await runtime.status()).conditions, [
     { type: 'NetworkReady', status: false, reason: 'NoCni', message: 'no network' },
   ]);
+});
+
+test('what the runtime can do is read by handler; one that says nothing can nothing', async (t) => {
+  const { fake, runtime } = await connect(t);
+  const silent = await runtime.status();
+  assert.deepEqual([...silent.handlers], []);
+  assert.equal(silent.supplementalGroupsPolicy, false);
+  fake.on('status', () => ({
+    runtimeHandlers: [
+      { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+      { name: 'kata', features: { userNamespaces: true } },
+      { name: 'old' },
+    ],
+    features: { supplementalGroupsPolicy: true },
+  }));
+  const { handlers, supplementalGroupsPolicy } = await runtime.status();
+  assert.deepEqual(Object.fromEntries(handlers), {
+    '': { recursiveReadOnlyMounts: true, userNamespaces: true },
+    kata: { recursiveReadOnlyMounts: false, userNamespaces: true },
+    old: { recursiveReadOnlyMounts: false, userNamespaces: false },
+  });
+  assert.equal(supplementalGroupsPolicy, true);
 });
 
 test('an image that is not there is no error', async (t) => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../src/api/pod.ts';
+import type { EventRecorder } from '../../../src/api/event.ts';
 import type { PodStatus } from '../../../src/api/status.ts';
+import { AdmissionGate } from '../../../src/pod/admission-gate.ts';
+import type { AdmissionNode } from '../../../src/pod/admission.ts';
 import { PodManager } from '../../../src/pod/manager.ts';
 import type { DesiredPod, PodRef } from '../../../src/pod/ports.ts';
 import type { SyncResult } from '../../../src/pod/sync.ts';
@@ -9,6 +12,7 @@ import type { RuntimePodStatus } from '../../../src/runtime/model.ts';
 import { emptyRuntimeStatus } from '../../../src/runtime/model.ts';
 import { createLogger } from '../../../src/util/log.ts';
 import { TaskGroup } from '../../../src/util/task-group.ts';
+import { admissionNodeOf } from '../../support/admission.ts';
 import { ManualClock, settle } from '../../support/clock.ts';
 import { containerOf, podOf, recordOf, runtimeOf, sandboxOf } from '../../support/pods.ts';
 
@@ -21,6 +25,8 @@ class World {
   readonly log: string[] = [];
   readonly statuses = new Map<string, PodStatus>();
   readonly events: string[] = [];
+  readonly rejections: string[] = [];
+  readonly node: AdmissionNode;
   leftovers: PodRef[] = [];
   mayBeWanted = false;
   results = new Map<string, () => SyncResult>();
@@ -36,7 +42,8 @@ class World {
   });
   readonly manager: PodManager;
 
-  constructor() {
+  constructor(node: Partial<AdmissionNode> = {}) {
+    this.node = admissionNodeOf(node);
     const statuses = {
       get: (uid: string) => this.statuses.get(uid),
       restore: (uid: string) => this.statuses.get(uid),
@@ -44,6 +51,14 @@ class World {
       remove: (uid: string) => void this.statuses.delete(uid),
     };
     const logger = createLogger({ sink: { write: () => true }, level: 'error', wall: () => 0 });
+    const runtimeView = {
+      getNewerThan: (uid: string) => Promise.resolve(emptyRuntimeStatus(uid)),
+      current: () => this.known,
+      relistNow: () => undefined,
+    };
+    const events: EventRecorder = {
+      event: (target, _, reason) => void this.events.push(`${reason} ${target.name}`),
+    };
     this.manager = new PodManager({
       worker: {
         sync: {
@@ -61,11 +76,7 @@ class World {
           release: (ref) => Promise.resolve(void this.log.push(`release ${ref.uid}`)),
           purge: (ref) => Promise.resolve(void this.log.push(`purge ${ref.uid}`)),
         },
-        runtimeView: {
-          getNewerThan: (uid) => Promise.resolve(emptyRuntimeStatus(uid)),
-          current: () => this.known,
-          relistNow: () => undefined,
-        },
+        runtimeView,
         statuses,
         clock: this.clock,
         random: () => 0,
@@ -73,7 +84,11 @@ class World {
         syncFrequencyMs: 60_000,
       },
       statuses,
-      events: { event: (target, _, reason) => void this.events.push(`${reason} ${target.name}`) },
+      admission: new AdmissionGate({
+        ...{ node: this.node, runtimeView, statuses, events, clock: this.clock },
+        rejections: { inc: (labels) => void this.rejections.push(labels?.['reason'] ?? '') },
+      }),
+      events,
       logger,
       tasks: this.tasks,
       leftovers: () => Promise.resolve(this.leftovers),
@@ -119,8 +134,11 @@ function desired(
   return { pod, file: `/m/${name}.yaml`, order: 0, warnings: [], ...rest };
 }
 
-async function world(body: (w: World) => Promise<void>): Promise<void> {
-  const w = new World();
+async function world(
+  body: (w: World) => Promise<void>,
+  node: Partial<AdmissionNode> = {},
+): Promise<void> {
+  const w = new World(node);
   try {
     await w.manager.begin([]);
     await body(w);
@@ -302,4 +320,91 @@ describe('PodManager', () => {
       assert.deepEqual(w.events, ['ManifestWarning web-edge1']);
       assert.deepEqual(w.manager.warnings('a'), ['spec.foo: unknown field']);
     }));
+
+  it('refuses a pod whose host port another one has, and starts it when the port is free', () =>
+    world(async (w) => {
+      const first = desired('a', { hostPort: 80 });
+      const second = desired('b', { name: 'other', file: '/m/b.yaml', hostPort: 80 });
+      w.manager.update([first, second]);
+      await settle();
+      assert.deepEqual(w.log, ['start a']);
+      const { startTime, ...status } = w.statuses.get('b') ?? {};
+      assert.ok(startTime);
+      assert.deepEqual(status, {
+        phase: 'Failed',
+        reason: 'NodePorts',
+        message:
+          "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+        qosClass: 'BestEffort',
+      });
+      assert.deepEqual([w.events, w.rejections], [['NodePorts other'], ['NodePorts']]);
+      assert.equal(w.manager.counts().get('rejected'), 1);
+      w.manager.update([second]);
+      await settle(8);
+      assert.deepEqual([...w.running], ['b']);
+      assert.equal(w.statuses.get('b')?.reason, undefined);
+      assert.deepEqual(w.events, ['NodePorts other']);
+    }));
+
+  it('refuses one pod too many and takes it when another has gone; the more important one comes first', () =>
+    world(
+      async (w) => {
+        const important = desired('z', { name: 'z', file: '/m/z.yaml', order: 9 });
+        important.pod.spec.priority = 1000;
+        w.manager.update([desired('a'), important]);
+        await settle();
+        assert.deepEqual([...w.running], ['z']);
+        assert.equal(w.statuses.get('a')?.reason, 'OutOfpods');
+        w.manager.update([desired('a')]);
+        await settle(8);
+        assert.deepEqual([...w.running], ['a']);
+      },
+      { maxPods: 1 },
+    ));
+
+  it('never refuses what runs, and gives the place to those that had it before', async () => {
+    const w = new World({ maxPods: 1, labels: {} });
+    w.known = runtimeOf([sandboxOf()], [recordOf(containerOf('app'), 'running')]);
+    const odd = desired('a');
+    odd.pod.spec.nodeSelector = { disk: 'ssd' };
+    await w.manager.begin([odd]);
+    await settle();
+    assert.deepEqual([[...w.running], w.events], [['a'], []]);
+    await w.tasks.stop();
+
+    const later = new World({ maxPods: 1 });
+    later.statuses.set('b', { phase: 'Running', containerStatuses: [] });
+    later.statuses.set('a', { phase: 'Failed', reason: 'OutOfpods' });
+    await later.manager.begin([
+      desired('a'),
+      desired('b', { name: 'b', file: '/m/b.yaml', order: 1 }),
+    ]);
+    await settle();
+    assert.deepEqual([...later.running], ['b']);
+    assert.deepEqual(later.events, ['OutOfpods web-edge1']);
+    await later.tasks.stop();
+  });
+
+  it('looks at a refused pod again after a while, and forgets it with its manifest', () => {
+    let enabled = false;
+    return world(
+      async (w) => {
+        const confined = desired('a');
+        confined.pod.spec.securityContext = { appArmorProfile: { type: 'RuntimeDefault' } };
+        w.manager.update([confined]);
+        await settle();
+        assert.equal(w.statuses.get('a')?.reason, 'AppArmor');
+        w.manager.update([]);
+        await settle(6);
+        assert.deepEqual(w.log, ['stop a', 'release a', 'purge a']);
+        assert.deepEqual(w.manager.pods(), []);
+        w.manager.update([confined]);
+        await settle();
+        enabled = true;
+        await w.clock.advance(60_000);
+        assert.deepEqual([...w.running], ['a']);
+      },
+      { appArmor: { isEnabled: () => enabled, loaded: () => undefined } },
+    );
+  });
 });

@@ -107,13 +107,17 @@ test('what cannot be mounted is refused in the kubelet’s words', () => {
         'but it is not supported by the runtime',
     ),
   );
-  const possible = {
-    name: 'data',
-    mountPath: '/a',
-    readOnly: true,
-    recursiveReadOnly: 'IfPossible',
+});
+
+test('read-only all the way down: as asked where the runtime can, never by itself', () => {
+  const found = (recursiveReadOnly: string | undefined, recursiveReadOnlyMounts?: boolean) => {
+    const mount = { name: 'data', mountPath: '/a', readOnly: true };
+    const asked = recursiveReadOnly === undefined ? mount : { ...mount, recursiveReadOnly };
+    return mountsOf([asked], { recursiveReadOnlyMounts })[0]?.recursiveReadOnly ?? false;
   };
-  assert.equal(mountsOf([possible])[0]?.recursiveReadOnly, undefined);
+  assert.deepEqual([found('IfPossible', true), found('Enabled', true)], [true, true]);
+  assert.deepEqual([found('Disabled', true), found(undefined, true)], [false, false]);
+  assert.deepEqual([found('IfPossible', false), found('IfPossible')], [false, false]);
 });
 
 test('sub paths: listed for the volume manager, then taken from it', () => {
