@@ -17,7 +17,8 @@ import { SystemClock } from '../../src/util/clock.ts';
 import { createLogger } from '../../src/util/log.ts';
 import { FakeCri } from './fake-cri.ts';
 
-const IMAGE = 'docker.io/library/app:1';
+/** What the runtime has. */
+export const IMAGE = 'docker.io/library/app:1';
 const WAIT_MS = 60_000;
 const STATE = Object.fromEntries(
   Object.entries(ContainerState).map(([name, value]) => [value, name]),
@@ -121,6 +122,11 @@ export class Bench {
 
   events(): readonly EventView[] {
     return this.#agent?.view.events({}) ?? [];
+  }
+
+  /** In Prometheus' text form. */
+  metrics(): string {
+    return this.#agent?.view.metrics() ?? '';
   }
 
   verdict(name: string): FileView | undefined {

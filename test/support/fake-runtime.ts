@@ -221,10 +221,10 @@ export class FakeRuntime {
       )
         throw reserved('container', `${name}_${attempt}`, status.id);
     const id = this.nextId();
-    const { metadata, labels, annotations, logPath, image } = config ?? {};
+    const { metadata, labels, annotations, logPath, image, mounts } = config ?? {};
     const found = this.findImage(image?.image ?? '');
     const made = create(ContainerStatusSchema, {
-      ...{ id, metadata, labels, annotations, logPath },
+      ...{ id, metadata, labels, annotations, logPath, mounts },
       image: { image: found?.repoTags[0] ?? image?.image ?? '' },
       imageRef: found?.id ?? image?.image ?? '',
       createdAt: this.tick(),
