@@ -279,7 +279,8 @@ export class RuntimeHalf {
     const { config, registry, statuses, store, clock } = this.#deps;
     return new AdmissionGate({
       node: systemAdmissionNode(config, this.#features),
-      ...{ runtimeView: this.#runtimeView(), statuses, events: store.events, clock },
+      isRunning: (uid) => this.pleg.isRunning(uid),
+      ...{ statuses, events: store.events, clock },
       rejections: registry.counter(
         'kubelet_admission_rejections_total',
         'Cumulative number of pod admission rejections by the node.',

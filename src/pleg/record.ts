@@ -101,6 +101,14 @@ export class Records {
     return false;
   }
 
+  /** Whether the newest list has a sandbox that is ready or a container that runs. */
+  isRunning(uid: string): boolean {
+    for (const object of this.#pods.get(uid)?.objects.values() ?? []) {
+      if (object.current === 'running') return true;
+    }
+    return false;
+  }
+
   /** Whether the newest list differs from what has been told. */
   isDirty(uid: string): boolean {
     for (const object of this.#pods.get(uid)?.objects.values() ?? []) {

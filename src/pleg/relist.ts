@@ -134,6 +134,11 @@ export class Pleg {
     return this.#records.known();
   }
 
+  /** Whether the newest list has anything running of the pod; known before its status is read. */
+  isRunning(uid: string): boolean {
+    return this.#records.isRunning(uid);
+  }
+
   /** undefined while healthy, else why not, in the kubelet's words. */
   healthy(): string | undefined {
     return this.#health.problem(this.#deps.clock.monotonic());

@@ -12,17 +12,17 @@ import { qosClass } from '../api/qos.ts';
 import { AdmissionReason } from '../api/reasons.ts';
 import type { PodStatus } from '../api/status.ts';
 import type { Counter } from '../metrics/registry.ts';
-import { isRunningPod } from '../runtime/model.ts';
 import { isTerminalPhase } from '../status/generate.ts';
 import { apiTime } from '../status/time.ts';
 import type { Clock } from '../util/clock.ts';
 import { refusalOf } from './admission.ts';
 import type { AdmissionNode, Refusal } from './admission.ts';
-import type { RuntimeView, Statuses } from './ports.ts';
+import type { Statuses } from './ports.ts';
 
 export interface AdmissionGateDeps {
   readonly node: AdmissionNode;
-  readonly runtimeView: Pick<RuntimeView, 'current'>;
+  /** Whether the runtime has anything running of the pod. */
+  readonly isRunning: (uid: string) => boolean;
   readonly statuses: Statuses;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -45,18 +45,19 @@ export class AdmissionGate {
   }
 
   standing(uid: string): Standing {
-    if (this.#runs(uid)) return 0;
-    const status = this.#deps.statuses.restore(uid);
+    const { isRunning, statuses } = this.#deps;
+    if (isRunning(uid)) return 0;
+    const status = statuses.restore(uid);
     return status && !isRefusal(status) ? 1 : 2;
   }
 
   /** Whether the pod may start now; `others` are the pods that are active. Tells a refusal. */
   admits(pod: Pod, others: readonly Pod[]): boolean {
     const { uid } = pod.metadata;
-    const { statuses, node } = this.#deps;
+    const { statuses, node, isRunning } = this.#deps;
     const status = statuses.restore(uid);
     const refused = status !== undefined && isRefusal(status);
-    const settled = this.#runs(uid) || (!refused && isTerminalPhase(status?.phase));
+    const settled = isRunning(uid) || (!refused && isTerminalPhase(status?.phase));
     const refusal = settled ? undefined : refusalOf({ pod, node, others });
     if (refusal) {
       this.#refuse(pod, refusal, refused ? status : undefined);
@@ -89,11 +90,6 @@ export class AdmissionGate {
       startTime: before?.startTime ?? apiTime(clock.wall()),
       qosClass: qosClass(pod),
     });
-  }
-
-  #runs(uid: string): boolean {
-    const known = this.#deps.runtimeView.current(uid);
-    return known !== undefined && isRunningPod(known);
   }
 }
 

@@ -28,16 +28,21 @@ async function node(
   kubelet: object = {},
 ): Promise<Bench> {
   const bench = await Bench.start(t);
+  configure(bench, islet, kubelet);
+  says(bench, handlers);
+  return bench;
+}
+
+function configure(bench: Bench, islet: object, kubelet: object): void {
   const file = path.join(bench.dir, 'config.yaml');
-  const written = JSON.parse(fs.readFileSync(file, 'utf8')) as object;
+  const [first = ''] = fs.readFileSync(file, 'utf8').split('\n---\n');
+  const written = JSON.parse(first) as object;
   const head = { apiVersion: 'islet.dev/v1alpha1', kind: 'IsletConfiguration' };
   const documents = [
     { ...written, ...kubelet },
     { ...head, ...islet },
   ];
   fs.writeFileSync(file, documents.map((one) => JSON.stringify(one)).join('\n---\n'));
-  says(bench, handlers);
-  return bench;
 }
 
 function says(bench: Bench, handlers: Record<string, object>): void {
@@ -225,4 +230,22 @@ test('what the node cannot take is refused, never touched, and judged anew after
   bench.remove('a');
   await bench.until('the port is free and taken', () => bench.isRunning('b'));
   assert.equal(reason('b'), undefined);
+});
+
+test('a pod that runs is not asked again, whatever the configuration has become', async (t) => {
+  const bench = await node(t, {}, {}, { allowedUnsafeSysctls: ['kernel.msg*'] });
+  const securityContext = { sysctls: [{ name: 'kernel.msgmax', value: '9000' }] };
+  bench.apply('runs', { securityContext });
+  await bench.startAgent();
+  await bench.until('it runs', () => bench.isRunning('runs'));
+  await bench.stopAgent();
+  configure(bench, {}, { allowedUnsafeSysctls: [] });
+  bench.apply('new', { securityContext });
+  await bench.startAgent();
+  await bench.until('the new one is refused', () => Boolean(bench.pod('new')?.status.reason));
+  await bench.until('the old one is known', () => bench.isRunning('runs'));
+  assert.equal(bench.pod('new')?.status.reason, 'SysctlForbidden');
+  assert.equal(bench.pod('runs')?.status.reason, undefined);
+  assert.deepEqual(bench.containers('runs'), ['CONTAINER_RUNNING#0']);
+  assert.equal(sandboxes(bench).length, 1);
 });

@@ -34,6 +34,8 @@ class World {
   busy: Promise<void> = Promise.resolve();
   /** What is known of the runtime. */
   known: RuntimePodStatus | undefined;
+  /** Uids of pods that run before the agent starts. */
+  readonly found = new Set<string>();
   /** Uids whose stop does not end before `letStop`. */
   readonly stubborn = new Map<string, () => void>();
   readonly failures = new Map<string, number>();
@@ -85,7 +87,8 @@ class World {
       },
       statuses,
       admission: new AdmissionGate({
-        ...{ node: this.node, runtimeView, statuses, events, clock: this.clock },
+        ...{ node: this.node, statuses, events, clock: this.clock },
+        isRunning: (uid) => this.found.has(uid),
         rejections: { inc: (labels) => void this.rejections.push(labels?.['reason'] ?? '') },
       }),
       events,
@@ -364,7 +367,7 @@ describe('PodManager', () => {
 
   it('never refuses what runs, and gives the place to those that had it before', async () => {
     const w = new World({ maxPods: 1, labels: {} });
-    w.known = runtimeOf([sandboxOf()], [recordOf(containerOf('app'), 'running')]);
+    w.found.add('a');
     const odd = desired('a');
     odd.pod.spec.nodeSelector = { disk: 'ssd' };
     await w.manager.begin([odd]);
