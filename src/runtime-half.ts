@@ -103,7 +103,9 @@ export class RuntimeHalf {
     });
     const { rootDir } = config;
     const volumes = new VolumeManager({
-      ...{ rootDir, clock, logger, allocatable: facts.allocatable },
+      ...{ rootDir, clock, logger, events: deps.store.events },
+      persistentVolumeDir: config.islet.persistentVolumeDir,
+      allocatable: facts.allocatable,
       objects: deps.source.configs,
     });
     const { sync, end } = this.#workerParts(volumes);

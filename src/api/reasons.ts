@@ -31,6 +31,7 @@ export const EventReason = {
   Started: 'Started',
   Starting: 'Starting',
   Unhealthy: 'Unhealthy',
+  VolumePermissionChangeInProgress: 'VolumePermissionChangeInProgress',
   /** islet's own: what the manifest directory made of a file. */
   ManifestRejected: 'ManifestRejected',
   /** islet's own: a field of the manifest that is unknown or cannot be honoured. */

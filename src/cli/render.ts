@@ -106,7 +106,7 @@ function renderPod(
     const containers: Record<string, object> = {};
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       try {
-        containers[container.name] = renderContainer(pod, container, facts);
+        containers[container.name] = renderContainer(pod, container, config, facts);
       } catch (error) {
         complain(`container ${container.name}`, error);
       }
@@ -131,15 +131,16 @@ function readResolver(file: string): string {
   }
 }
 
-function renderContainer(pod: Pod, container: Container, facts: NodeFacts): object {
+function renderContainer(pod: Pod, container: Container, config: Config, facts: NodeFacts): object {
   const { rootDir } = facts;
+  const { persistentVolumeDir } = config.islet;
   const { uid } = pod.metadata;
   const input: EnvInput = {
     pod,
     container,
     podIps: pod.spec.hostNetwork ? facts.nodeIps : [POD_IP],
     facts,
-    volumes: expectedVolumes(pod, rootDir),
+    volumes: expectedVolumes(pod, { rootDir, persistentVolumeDir }),
   };
   const subPaths = containerSubPaths(input).map(({ index, volumeName }): [number, string] => [
     index,
@@ -147,7 +148,7 @@ function renderContainer(pod: Pod, container: Container, facts: NodeFacts): obje
   ]);
   const image = normalizeImage(container.image ?? '');
   if (image.kind === 'invalid') throw new IsletError('invalid', image.message);
-  const config = containerConfig({
+  const request = containerConfig({
     ...input,
     restartCount: 0,
     image: { ref: image.name, username: '' },
@@ -155,5 +156,5 @@ function renderContainer(pod: Pod, container: Container, facts: NodeFacts): obje
     terminationLogPath: path.join(containerDir(rootDir, uid, container.name), TERMINATION_LOG),
     hostsPath: etcHostsPath(rootDir, uid),
   });
-  return containerConfigJson(config);
+  return containerConfigJson(request);
 }

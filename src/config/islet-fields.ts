@@ -6,6 +6,7 @@
  *   containerd: auto            # auto | managed | external, as --containerd
  *   socketPath: islet.sock      # the CLI's socket; relative to this file; default <root-dir>/islet.sock
  *   maxParallelStarts: 4        # pods that start at once; default twice the cores
+ *   persistentVolumeDir: /data   # directories of claims: <dir>/<namespace>/<claim>; default <root-dir>/persistent-volumes
  *   eventJournalSize: 5000      # events kept
  *   eventJournalMaxAge: 168h    # and for how long
  *   pauseImage: registry.k8s.io/pause:3.6   # sandbox image of a managed containerd
@@ -26,6 +27,7 @@ export const ISLET_FIELDS: Fields = {
   containerd: oneOf(...CONTAINERD_MODES),
   socketPath: form('path'),
   maxParallelStarts: int(1, 1000),
+  persistentVolumeDir: form('path'),
   eventJournalSize: int(1, 1_000_000),
   eventJournalMaxAge: duration(),
   pauseImage: text,

@@ -24,6 +24,8 @@ export interface IsletSettings {
   readonly socketPath: string;
   /** Most pods that start at once; default twice the cores. */
   readonly maxParallelStarts: number;
+  /** Directories that stand for PersistentVolumeClaims; default `<rootDir>/persistent-volumes`. */
+  readonly persistentVolumeDir: string;
   /** Event journal: most events kept, and for how long. */
   readonly eventJournalSize: number;
   readonly eventJournalMaxAgeMs: number;

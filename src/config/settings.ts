@@ -136,6 +136,10 @@ export function isletSettings({ written, rootDir, podCIDR, cores }: IsletSources
     // Half of a start is waiting for disk and network set-up: two a core keep the cores busy, and the first
     // pods are up long before the last one begins.
     maxParallelStarts: r.get('maxParallelStarts', 2 * cores),
+    persistentVolumeDir: r.orDefault(
+      'persistentVolumeDir',
+      path.join(rootDir, 'persistent-volumes'),
+    ),
     eventJournalSize: r.get('eventJournalSize', 5000),
     eventJournalMaxAgeMs: r.orDefault('eventJournalMaxAge', 7 * DAY_MS),
     pauseImage: r.orDefault('pauseImage', 'registry.k8s.io/pause:3.6'),

@@ -1,8 +1,8 @@
 /**
  * Owns: which API objects a pod refers to (spec static-pods §3.4), in the order in which upstream
  * looks, and which of them a static pod may not.
- * Unlike the kubelet: ConfigMaps and Secrets are allowed, because islet reads them from files; who
- * needs them finds them listed here.
+ * Unlike the kubelet: ConfigMaps and Secrets are allowed, because islet reads them from files, and
+ * PersistentVolumeClaims, which are directories; who needs them finds them listed here.
  */
 import type { Container, Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
@@ -16,7 +16,7 @@ export interface ApiReference {
   path: string;
   /** Name of the object, where the reference has one. */
   name?: string;
-  /** Where it is allowed: what the object is for, and whether the pod does without. */
+  /** Of a ConfigMap or Secret that is allowed: what it is for, and whether the pod does without. */
   use?: ReferenceUse;
   optional?: boolean;
   /** False when nothing but an API server could provide it. */
@@ -149,7 +149,8 @@ function volumeReferences(volume: Volume, path: string): ApiReference[] {
   if (glusterfs) found.push(refused('endpoints (via glusterFS volumes)', `${path}.glusterfs`));
   if (claim) {
     const at = `${path}.persistentVolumeClaim`;
-    found.push(refused('persistentvolumeclaims', at, claim.claimName));
+    const name = claim.claimName;
+    found.push({ resource: 'persistentvolumeclaims', path: at, name, allowed: true });
   }
   if (ephemeral) {
     found.push(refused('persistentvolumeclaims (via ephemeral volumes)', `${path}.ephemeral`));

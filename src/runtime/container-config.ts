@@ -5,6 +5,7 @@
 import type { Container, LifecycleHandler, Pod } from '../api/pod.ts';
 import { Annotation, Label } from '../api/reasons.ts';
 import type { ContainerConfig, IdMapping } from '../cri/model.ts';
+import { containerDevices } from './devices.ts';
 import type { EnvInput } from './env.ts';
 import { containerEnv } from './env.ts';
 import { expand } from './expand.ts';
@@ -68,7 +69,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
       selinuxEnabled: facts.selinuxEnabled,
       userns: input.userns,
     }),
-    devices: [],
+    devices: containerDevices(container, input.volumes),
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(input),
     logPath: containerLogPath(container, restartCount),

@@ -45,6 +45,9 @@ export interface MountsInput {
   readonly userns: readonly IdMapping[] | undefined;
 }
 
+/** A block device is passed to containers, not mounted. */
+type MountableVolume = Exclude<MountedVolume, { kind: 'device' }>;
+
 const HOSTS_PATH = '/etc/hosts';
 
 const PROPAGATION = new Map<string, MountPropagation>([
@@ -115,9 +118,9 @@ function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Mou
 function volumeOf(
   input: Pick<MountsInput, 'volumes' | 'container'>,
   mount: VolumeMount,
-): MountedVolume {
+): MountableVolume {
   const volume = input.volumes.get(mount.name);
-  if (volume) return volume;
+  if (volume && volume.kind !== 'device') return volume;
   throw new ConfigError(
     `cannot find volume "${mount.name}" to mount into container "${input.container.name}"`,
   );

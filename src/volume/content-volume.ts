@@ -11,9 +11,7 @@ import type { ConfigMap, ConfigObjects, Secret } from '../api/config-object.ts';
 import type { AllocatableFacts } from '../api/downward.ts';
 import type { Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
-import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
-import type { Logger } from '../util/log.ts';
 import { isWritten, writeAtomically } from './atomic-writer.ts';
 import type { VolumeFile } from './atomic-writer.ts';
 import { CONTENT_MEDIUM, CONTENT_PLUGIN, contentFiles, contentObjects } from './content.ts';
@@ -22,14 +20,13 @@ import type { EmptyDirPlace } from './empty-dir.ts';
 import type { MountedVolume } from './model.ts';
 import { nestedMountPoints } from './nested.ts';
 import { giveToGroup } from './ownership.ts';
+import type { OwnershipDeps } from './ownership.ts';
 import type { PodVolumeDirs } from './pod-dir.ts';
 
-export interface ContentVolumesDeps {
+export interface ContentVolumesDeps extends OwnershipDeps {
   readonly objects: ConfigObjects;
   readonly allocatable: AllocatableFacts;
   readonly dirs: PodVolumeDirs;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** What content is made of. */

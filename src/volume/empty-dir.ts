@@ -4,14 +4,13 @@
  * more, so content and ownership live as long as the pod; without the marker every step is done again.
  * Leaves to others: size and kind of the medium (empty-dir-medium.ts), tear-down (tear-down.ts).
  */
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { release } from 'node:os';
-import { join } from 'node:path';
 import { unreachable } from '../util/errors.ts';
 import type { EmptyDirMedium } from './empty-dir-medium.ts';
+import { exists, isMarked, mark } from './marker.ts';
 import { mountAt } from './mount-table.ts';
 import type { Mounter } from './mounter.ts';
-import { errnoOf } from './volume-error.ts';
 
 export interface EmptyDirPlace {
   readonly dir: string;
@@ -28,19 +27,14 @@ export async function setUpEmptyDir(
   signal: AbortSignal,
 ): Promise<void> {
   const mounted = medium.kind !== 'disk' && (await isMounted(place.dir, mounter));
-  const marked = await exists(markerOf(place));
+  const marked = await isMarked(place.metaDir);
   if (marked && (medium.kind === 'disk' ? await exists(place.dir) : mounted)) return;
   if (!mounted) {
     await makeOpenDir(place.dir);
     await mountMedium(place.dir, medium, mounter, signal);
   }
   await onFresh();
-  await mkdir(place.metaDir, { recursive: true, mode: 0o750 });
-  await writeFile(markerOf(place), '', { mode: 0o640 });
-}
-
-function markerOf(place: EmptyDirPlace): string {
-  return join(place.metaDir, 'ready');
+  await mark(place.metaDir);
 }
 
 /** Whoever the containers run as may write; the umask of the agent has no say. */
@@ -96,14 +90,4 @@ export function kernelHasNoswap(kernelRelease: string): boolean {
 
 async function isMounted(dir: string, mounter: Mounter): Promise<boolean> {
   return mountAt(await mounter.list(), dir) !== undefined;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false;
-    throw error;
-  }
 }

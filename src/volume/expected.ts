@@ -6,25 +6,42 @@ import type { Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
 import { CONTENT_PLUGIN, contentKind } from './content.ts';
 import type { MountedVolume } from './model.ts';
-import { volumeDir } from './paths.ts';
+import { claimPath, volumeDir } from './paths.ts';
 import { isForeign } from './source.ts';
+import { volumeUses } from './use.ts';
+
+export interface VolumeRoots {
+  readonly rootDir: string;
+  readonly persistentVolumeDir: string;
+}
 
 /** By name; a volume that islet cannot set up is missing. */
-export function expectedVolumes(pod: Pod, rootDir: string): Map<string, MountedVolume> {
+export function expectedVolumes(pod: Pod, roots: VolumeRoots): Map<string, MountedVolume> {
+  const uses = volumeUses(pod);
   const volumes = new Map<string, MountedVolume>();
   for (const volume of pod.spec.volumes ?? []) {
-    const expected = expectedVolume(pod, volume, rootDir);
+    const expected = expectedVolume(pod, volume, uses.get(volume.name)?.device === true, roots);
     if (expected) volumes.set(volume.name, expected);
   }
   return volumes;
 }
 
-function expectedVolume(pod: Pod, volume: Volume, rootDir: string): MountedVolume | undefined {
-  const { hostPath, image, name } = volume;
+function expectedVolume(
+  pod: Pod,
+  volume: Volume,
+  asDevice: boolean,
+  { rootDir, persistentVolumeDir }: VolumeRoots,
+): MountedVolume | undefined {
+  const { hostPath, image, persistentVolumeClaim: claim, name } = volume;
   if (hostPath) {
     return { kind: 'path', hostPath: hostPath.path, readOnly: false, selinuxRelabel: false };
   }
   if (image) return { kind: 'image', reference: image.reference ?? '' };
+  if (claim) {
+    const place = claimPath(persistentVolumeDir, pod.metadata.namespace, claim.claimName);
+    const base = { hostPath: place, readOnly: claim.readOnly === true };
+    return asDevice ? { kind: 'device', ...base } : { kind: 'path', ...base, selinuxRelabel: true };
+  }
   if (isForeign(volume)) return undefined;
   const kind = contentKind(volume);
   const plugin = kind === undefined ? 'empty-dir' : CONTENT_PLUGIN[kind];

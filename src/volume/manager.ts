@@ -9,11 +9,13 @@ import { mkdir, readdir } from 'node:fs/promises';
 import type { ConfigObjects } from '../api/config-object.ts';
 import { NO_CONFIG_OBJECTS } from '../api/config-object.ts';
 import type { AllocatableFacts } from '../api/downward.ts';
+import type { EventRecorder } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import type { Volume } from '../api/volume.ts';
 import type { Clock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
+import { setUpClaim } from './claim-volume.ts';
 import { contentKind } from './content.ts';
 import { ContentVolumes } from './content-volume.ts';
 import { setUpHostPath } from './host-path.ts';
@@ -25,12 +27,17 @@ import { PodVolumeDirs } from './pod-dir.ts';
 import { refuseForeign } from './source.ts';
 import { bindSubPath } from './sub-path.ts';
 import { tearDownDir } from './tear-down.ts';
+import { volumeUses } from './use.ts';
+import type { VolumeUse } from './use.ts';
 import { errnoOf, volumeError } from './volume-error.ts';
 
 export interface VolumeManagerDeps {
   readonly rootDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly events: EventRecorder;
+  /** Where the directories of PersistentVolumeClaims are; see claim.ts. */
+  readonly persistentVolumeDir: string;
   /** What the node can give to pods; `memory` bounds every tmpfs. */
   readonly allocatable: AllocatableFacts;
   /** ConfigMaps and Secrets; without it there are none. */
@@ -56,8 +63,8 @@ export class VolumeManager {
   async setUp(pod: Pod, signal: AbortSignal): Promise<Map<string, MountedVolume>> {
     await this.#makePodDir(pod);
     const mounted = new Map<string, MountedVolume>();
-    await eachMounted(pod, signal, async (volume) => {
-      mounted.set(volume.name, await this.#setUpOne(pod, volume, signal));
+    await eachUsed(pod, signal, async (volume, use) => {
+      mounted.set(volume.name, await this.#setUpOne(pod, volume, use, signal));
     });
     return mounted;
   }
@@ -69,7 +76,7 @@ export class VolumeManager {
    */
   async refresh(pod: Pod, signal: AbortSignal): Promise<void> {
     if (!pod.spec.volumes?.some((volume) => contentKind(volume) !== undefined)) return;
-    await eachMounted(pod, signal, async (volume) => {
+    await eachUsed(pod, signal, async (volume) => {
       const kind = contentKind(volume);
       if (kind !== undefined) await this.#contents.refresh(pod, volume, kind, signal);
     });
@@ -134,7 +141,12 @@ export class VolumeManager {
     }
   }
 
-  async #setUpOne(pod: Pod, volume: Volume, signal: AbortSignal): Promise<MountedVolume> {
+  async #setUpOne(
+    pod: Pod,
+    volume: Volume,
+    use: VolumeUse,
+    signal: AbortSignal,
+  ): Promise<MountedVolume> {
     if (volume.hostPath !== undefined) {
       await setUpHostPath(volume.hostPath);
       return {
@@ -149,6 +161,10 @@ export class VolumeManager {
     }
     const kind = contentKind(volume);
     if (kind !== undefined) return this.#contents.setUp(pod, volume, kind, signal);
+    if (volume.persistentVolumeClaim !== undefined) {
+      const claim = { name: volume.name, source: volume.persistentVolumeClaim, use };
+      return setUpClaim(pod, claim, this.#deps, signal);
+    }
     refuseForeign(volume);
     const place = await this.#dirs.place(pod, volume.name, 'empty-dir');
     // A volume without any source is an emptyDir, as in the API.
@@ -158,17 +174,18 @@ export class VolumeManager {
 }
 
 /** One after the other would make a pod wait; each is tried whatever becomes of the others. */
-async function eachMounted(
+async function eachUsed(
   pod: Pod,
   signal: AbortSignal,
-  action: (volume: Volume) => Promise<void>,
+  action: (volume: Volume, use: VolumeUse) => Promise<void>,
 ): Promise<void> {
-  const names = mountedNames(pod);
+  const uses = volumeUses(pod);
   const failures: IsletError[] = [];
   const actions = (pod.spec.volumes ?? []).map(async (volume) => {
-    if (!names.has(volume.name)) return;
+    const use = uses.get(volume.name);
+    if (use === undefined) return;
     try {
-      await action(volume);
+      await action(volume, use);
     } catch (cause) {
       failures.push(setUpFailure(volume.name, cause));
     }
@@ -177,17 +194,6 @@ async function eachMounted(
   if (failures.length === 0) return;
   if (signal.aborted) throw new IsletError('aborted', 'setting up volumes: aborted');
   throw joined(failures);
-}
-
-/** Volumes that some container uses; the others are never set up. */
-function mountedNames(pod: Pod): Set<string> {
-  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  return new Set(
-    [...initContainers, ...containers, ...ephemeralContainers].flatMap((c) => [
-      ...(c.volumeMounts ?? []).map((m) => m.name),
-      ...(c.volumeDevices ?? []).map((d) => d.name),
-    ]),
-  );
 }
 
 function setUpFailure(volume: string, cause: unknown): IsletError {

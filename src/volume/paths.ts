@@ -46,6 +46,15 @@ export function volumeMetaDir(
   return join(pluginsDir(rootDir, uid), pluginDirName(plugin), component(volume, 'volume name'));
 }
 
+/** What a claim stands for, below the directory of all of them. */
+export function claimPath(persistentVolumeDir: string, namespace: string, claim: string): string {
+  return join(
+    persistentVolumeDir,
+    component(namespace, 'namespace'),
+    component(claim, 'claim name'),
+  );
+}
+
 /** What the runtime is given for a mount with a sub path; `index` counts in `volumeMounts`. */
 export function subPathTarget(
   rootDir: string,

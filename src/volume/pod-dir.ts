@@ -7,21 +7,18 @@ import { realpath, rm } from 'node:fs/promises';
 import type { AllocatableFacts } from '../api/downward.ts';
 import type { Pod } from '../api/pod.ts';
 import type { EmptyDirSource } from '../api/volume.ts';
-import type { Clock } from '../util/clock.ts';
-import type { Logger } from '../util/log.ts';
 import { mediumOf } from './empty-dir-medium.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import type { EmptyDirPlace } from './empty-dir.ts';
 import type { Mounter } from './mounter.ts';
 import { giveToGroup } from './ownership.ts';
+import type { OwnershipDeps } from './ownership.ts';
 import { volumeDir, volumeMetaDir } from './paths.ts';
 import type { VolumePlugin } from './paths.ts';
 import { tearDownDir } from './tear-down.ts';
 
-export interface PodVolumeDirsDeps {
+export interface PodVolumeDirsDeps extends OwnershipDeps {
   readonly rootDir: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly allocatable: AllocatableFacts;
   readonly mounter: Mounter;
 }

@@ -12,6 +12,7 @@ const SET_UP: ReadonlySet<string> = new Set([
   'secret',
   'downwardAPI',
   'projected',
+  'persistentVolumeClaim',
 ]);
 
 /** Throws IsletError `unimplemented` when the volume has a source that cannot be set up. */

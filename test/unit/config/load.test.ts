@@ -95,6 +95,13 @@ test('a managed pod network follows podCIDR unless it has its own', () => {
   );
 });
 
+test('claims are kept below the root directory unless they have a place of their own', () => {
+  const dirOf = (text: string): string => load(text, { rootDir: '/r' }).islet.persistentVolumeDir;
+  assert.equal(dirOf(HEAD), '/r/persistent-volumes');
+  assert.equal(dirOf(`${ISLET_HEAD}persistentVolumeDir: /data/claims/`), '/data/claims');
+  assert.match(dirOf(`${ISLET_HEAD}persistentVolumeDir: claims`), /^\/.+\/claims$/);
+});
+
 test('nothing of the configuration can be changed', () => {
   const config = load(`${HEAD}evictionHard: {memory.available: 5%}`);
   const parts = [config, config.kubelet, config.islet, config.kubelet.rest['evictionHard']];

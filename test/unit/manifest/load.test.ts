@@ -115,9 +115,9 @@ test('API objects that only a cluster has are refused, those from files are not'
     ],
     [
       pod(
-        '  containers: [{name: c, image: x}]\n  volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]',
+        '  containers: [{name: c, image: x}]\n  volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}]',
       ),
-      /persistentvolumeclaims$/,
+      /persistentvolumeclaims \(via ephemeral volumes\)$/,
     ],
     [
       pod('  containers: [{name: c, image: x}]\n  volumes: [{name: v, csi: {driver: d}}]'),

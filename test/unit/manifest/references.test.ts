@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { apiReferences } from '../../../src/manifest/references.ts';
 import { podOf, pod } from './helper.ts';
 
-test('every ConfigMap and Secret that a pod needs is listed with its place', () => {
+test('every ConfigMap, Secret and claim that a pod needs is listed with its place', () => {
   const given = podOf(
     pod(`  imagePullSecrets: [{name: pull}]
   initContainers: [{name: i, image: x, envFrom: [{secretRef: {name: init, optional: true}}]}]
@@ -17,7 +17,8 @@ test('every ConfigMap and Secret that a pod needs is listed with its place', () 
   volumes:
   - {name: a, configMap: {name: files}}
   - {name: b, projected: {sources: [{secret: {name: part}}, {configMap: {name: rest}}]}}
-  - {name: d, secret: {secretName: tls}}`),
+  - {name: d, secret: {secretName: tls}}
+  - {name: e, persistentVolumeClaim: {claimName: data}}`),
   );
   const found = apiReferences(given).map(({ resource, name, path, allowed }) => {
     assert.ok(allowed);
@@ -32,6 +33,7 @@ test('every ConfigMap and Secret that a pod needs is listed with its place', () 
     'configmaps conf spec.containers[0].env[0].valueFrom.configMapKeyRef',
     'configmaps files spec.volumes[0].configMap',
     'configmaps rest spec.volumes[1].projected.sources[1].configMap',
+    'persistentvolumeclaims data spec.volumes[3].persistentVolumeClaim',
   ]);
 });
 

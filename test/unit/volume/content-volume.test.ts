@@ -82,7 +82,9 @@ describe('volumes with content of the agent', { skip: cannotMount }, () => {
     const found = await manager.setUp(pod, signal);
     assert.deepEqual(
       new Map([...found].sort()),
-      new Map([...expectedVolumes(pod, scratch.root)].sort()),
+      new Map(
+        [...expectedVolumes(pod, { rootDir: scratch.root, persistentVolumeDir: '/claims' })].sort(),
+      ),
     );
   });
 

@@ -52,7 +52,12 @@ export class Scratch {
 export function managerOf(rootDir: string, more: Partial<VolumeManagerDeps> = {}): VolumeManager {
   const logger = createLogger({ sink: { write: () => true }, level: 'error', wall: () => 0 });
   const allocatable = { cpuMilli: 2000, memory: 64 * MIB, ephemeralStorage: 0 };
-  return new VolumeManager({ rootDir, clock: new SystemClock(), logger, allocatable, ...more });
+  return new VolumeManager({
+    ...{ rootDir, clock: new SystemClock(), logger, allocatable },
+    events: { event: () => undefined },
+    persistentVolumeDir: join(rootDir, '../claims'),
+    ...more,
+  });
 }
 
 /** ConfigMaps and Secrets of namespace `default` that a test puts there and takes away. */
