@@ -10,9 +10,9 @@ import { IsletError } from '../util/errors.ts';
 
 export type EmptyDirMedium =
   | { kind: 'disk' }
-  | { kind: 'memory'; sizeBytes: number }
-  /** `pageSize` as mount(8) takes it: `2M`. */
-  | { kind: 'hugepages'; pageSize: string };
+  /** `sizeBytes` is finite and positive, or undefined: half of the memory, as the kernel has it. */
+  | { kind: 'memory'; sizeBytes: number | undefined }
+  | { kind: 'hugepages'; pageBytes: number };
 
 /** `memoryCapacity`: bytes that pods of this node may use at most. */
 export function mediumOf(source: EmptyDirSource, pod: Pod, memoryCapacity: number): EmptyDirMedium {
@@ -21,15 +21,16 @@ export function mediumOf(source: EmptyDirSource, pod: Pod, memoryCapacity: numbe
   if (medium === 'Memory')
     return { kind: 'memory', sizeBytes: tmpfsSize(source, pod, memoryCapacity) };
   if (medium === 'HugePages' || medium.startsWith('HugePages-')) {
-    return { kind: 'hugepages', pageSize: pageSizeOf(medium, pod) };
+    return { kind: 'hugepages', pageBytes: pageSizeOf(medium, pod) };
   }
   throw new IsletError('invalid', `unknown storage medium ${JSON.stringify(medium)}`);
 }
 
 /** The smallest of what the node has, the pod may use and the volume asks for; never without a cap. */
-function tmpfsSize(source: EmptyDirSource, pod: Pod, memoryCapacity: number): number {
+function tmpfsSize(source: EmptyDirSource, pod: Pod, memoryCapacity: number): number | undefined {
   const bounds = [memoryCapacity, podMemoryLimit(pod), quantityValue(source.sizeLimit)];
-  return Math.min(...bounds.filter((bytes) => bytes > 0));
+  const positive = bounds.filter((bytes) => bytes > 0);
+  return positive.length === 0 ? undefined : Math.min(...positive);
 }
 
 /** 0 unless the pod as a whole, or every single container, has a limit: one without has no bound. */
@@ -41,18 +42,21 @@ function podMemoryLimit(pod: Pod): number {
   return bounded ? amountValue(podLimits(pod), 'memory') : 0;
 }
 
-function pageSizeOf(medium: string, pod: Pod): string {
+/** In bytes. */
+function pageSizeOf(medium: string, pod: Pod): number {
   const wanted = medium.slice('HugePages-'.length);
-  const requested = new Map<number, string>();
-  for (const { resources } of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
-    for (const name of Object.keys({ ...resources.limits, ...resources.requests })) {
+  const requested = new Set<number>();
+  const { containers, initContainers = [], resources: podLevel = {} } = pod.spec;
+  for (const { limits, requests } of [
+    podLevel,
+    ...[...containers, ...initContainers].map(({ resources }) => resources),
+  ]) {
+    for (const name of Object.keys({ ...limits, ...requests })) {
       if (!name.startsWith('hugepages-')) continue;
-      const size = name.slice('hugepages-'.length);
-      requested.set(sizeOf(size), size);
+      requested.add(sizeOf(name.slice('hugepages-'.length)));
     }
   }
-  const found =
-    wanted === '' ? [...requested.keys()] : [sizeOf(wanted)].filter((s) => requested.has(s));
+  const found = wanted === '' ? [...requested] : [sizeOf(wanted)].filter((s) => requested.has(s));
   if (found.length > 1) {
     throw new IsletError(
       'invalid',
@@ -66,7 +70,7 @@ function pageSizeOf(medium: string, pod: Pod): string {
       `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`,
     );
   }
-  return `${size / 1024}K`;
+  return size;
 }
 
 function sizeOf(text: string): number {

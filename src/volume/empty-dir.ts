@@ -6,7 +6,7 @@
  */
 import { chmod, mkdir } from 'node:fs/promises';
 import { release } from 'node:os';
-import { unreachable } from '../util/errors.ts';
+import { IsletError, unreachable } from '../util/errors.ts';
 import type { EmptyDirMedium } from './empty-dir-medium.ts';
 import { exists, isMarked, mark } from './marker.ts';
 import { mountAt } from './mount-table.ts';
@@ -53,15 +53,34 @@ async function mountMedium(
     case 'disk':
       return;
     case 'memory':
-      return mountTmpfs(dir, [`size=${medium.sizeBytes}`], mounter, signal);
-    case 'hugepages':
-      return mounter.mount(
-        { fsType: 'hugetlbfs', options: [`pagesize=${medium.pageSize}`] },
+      return mountTmpfs(
         dir,
+        medium.sizeBytes === undefined ? [] : [`size=${medium.sizeBytes}`],
+        mounter,
         signal,
       );
+    case 'hugepages':
+      return mountHugePages(dir, medium.pageBytes, mounter, signal);
     default:
       return unreachable(medium);
+  }
+}
+
+/** The kernel's own answer to a page size that it does not have is of no use to anybody. */
+async function mountHugePages(
+  dir: string,
+  pageBytes: number,
+  mounter: Mounter,
+  signal: AbortSignal,
+): Promise<void> {
+  const size = `${pageBytes / 1024}K`;
+  try {
+    await mounter.mount({ fsType: 'hugetlbfs', options: [`pagesize=${size}`] }, dir, signal);
+  } catch (error) {
+    if (await exists(`/sys/kernel/mm/hugepages/hugepages-${pageBytes / 1024}kB`)) throw error;
+    const shown = pageBytes % 2 ** 20 === 0 ? `${pageBytes / 2 ** 20}Mi` : `${size}i`;
+    const text = `this machine has no huge pages of size ${shown}`;
+    throw new IsletError('invalid', text, { cause: error });
   }
 }
 

@@ -25,7 +25,7 @@ import type { Mounter } from './mounter.ts';
 import { pluginsDir, podDir, podsDir, subPathTarget } from './paths.ts';
 import { PodVolumeDirs } from './pod-dir.ts';
 import { refuseForeign } from './source.ts';
-import { bindSubPath } from './sub-path.ts';
+import { bindSubPath, createSubPath } from './sub-path.ts';
 import { tearDownDir } from './tear-down.ts';
 import { volumeUses } from './use.ts';
 import type { VolumeUse } from './use.ts';
@@ -122,14 +122,14 @@ export class VolumeManager {
     }
     const { uid } = pod.metadata;
     const target = subPathTarget(this.#deps.rootDir, uid, mount.name, container.name, mountIndex);
-    try {
-      const request = { volumePath: volume.hostPath, subPath, target };
-      await bindSubPath(request, this.#mounter, signal);
-      return target;
-    } catch (cause) {
-      const what = `volumeMount "${mount.name}" of container "${container.name}"`;
-      throw rewrapped(`failed to prepare subPath for ${what}: ${messageOf(cause)}`, cause);
-    }
+    const request = { volumePath: volume.hostPath, subPath, target };
+    const what = `volumeMount "${mount.name}" of container "${container.name}"`;
+    await named(`failed to create subPath directory for ${what}`, createSubPath(request));
+    await named(
+      `failed to prepare subPath for ${what}`,
+      bindSubPath(request, this.#mounter, signal),
+    );
+    return target;
   }
 
   async #makePodDir(pod: Pod): Promise<void> {
@@ -207,6 +207,14 @@ function joined(failures: readonly IsletError[]): IsletError {
   if (first !== undefined && failures.length === 1) return first;
   const text = failures.map(messageOf).sort().join(', ');
   return new IsletError(first?.code ?? 'failed', text, { cause: first });
+}
+
+async function named(text: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    throw rewrapped(`${text}: ${messageOf(cause)}`, cause);
+  }
 }
 
 /** Another text, the code of the cause. */

@@ -61,8 +61,9 @@ export class SystemMounter implements Mounter {
       await run(command, args, { signal });
     } catch (cause) {
       const stderr = (cause as { stderr?: unknown }).stderr;
-      const said = typeof stderr === 'string' && stderr.trim() !== '' ? stderr.trim() : undefined;
-      throw volumeError(doing, cause, said);
+      // What follows the first line is advice to look elsewhere.
+      const said = typeof stderr === 'string' ? stderr.trim().split('\n', 1)[0] : '';
+      throw volumeError(doing, cause, said === '' ? undefined : said);
     }
   }
 }

@@ -6,7 +6,17 @@
  */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { chmod, mkdir, open, realpath, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  realpath,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { IsletError } from '../util/errors.ts';
@@ -27,17 +37,24 @@ export interface SubPathRequest {
   readonly target: string;
 }
 
+/** Makes the directories of the sub path that are missing; throws when it would leave the volume. */
+export async function createSubPath(request: SubPathRequest): Promise<void> {
+  const { volumePath, subPath } = request;
+  refuseWayOut(subPath);
+  const root = await realpath(volumePath);
+  if ((await resolveIfThere(join(root, subPath))) === undefined) await createMissing(root, subPath);
+}
+
+/** The sub path is there; throws when it leads out of the volume. */
 export async function bindSubPath(
   request: SubPathRequest,
   mounter: Mounter,
   signal: AbortSignal,
 ): Promise<void> {
   const { volumePath, subPath, target } = request;
-  if (isAbsolute(subPath) || subPath.split('/').includes('..')) {
-    throw new IsletError('invalid', `sub path ${JSON.stringify(subPath)} leads out of its volume`);
-  }
+  refuseWayOut(subPath);
   const root = await realpath(volumePath);
-  const handle = await openOrCreate(root, subPath);
+  const handle = await openBeneath(root, await realpath(join(root, subPath)));
   try {
     const stats = await handle.stat();
     if (await isBound(target, stats, mounter, signal)) return;
@@ -48,14 +65,9 @@ export async function bindSubPath(
   }
 }
 
-async function openOrCreate(root: string, subPath: string): Promise<FileHandle> {
-  const full = join(root, subPath);
-  let resolved = await resolveIfThere(full);
-  if (resolved === undefined) {
-    await createMissing(root, subPath);
-    resolved = await realpath(full);
-  }
-  return openBeneath(root, resolved);
+function refuseWayOut(subPath: string): void {
+  if (!isAbsolute(subPath) && !subPath.split('/').includes('..')) return;
+  throw new IsletError('invalid', `sub path ${JSON.stringify(subPath)} leads out of its volume`);
 }
 
 async function resolveIfThere(path: string): Promise<string | undefined> {
@@ -81,12 +93,12 @@ async function createMissing(root: string, subPath: string): Promise<void> {
   let parent = await openBeneath(root, there);
   try {
     for (const name of names) {
-      await mkdir(`/proc/self/fd/${parent.fd}/${name}`, 0o750);
-      const made = await openEntry(parent, name, there);
+      const isNew = await makeEntry(parent, name);
+      const made = await openEntry(parent, name, join(root, subPath));
       await parent.close();
       parent = made;
       // Not with mkdir: the umask would take from it, and setgid needs chmod.
-      await chmod(`/proc/self/fd/${parent.fd}`, mode);
+      if (isNew) await chmod(`/proc/self/fd/${parent.fd}`, mode);
     }
   } finally {
     await parent.close();
@@ -113,6 +125,17 @@ async function openBeneath(root: string, path: string): Promise<FileHandle> {
   }
 }
 
+/** False when somebody was faster: another container with the same sub path, or a link that leads nowhere. */
+async function makeEntry(parent: FileHandle, name: string): Promise<boolean> {
+  try {
+    await mkdir(`/proc/self/fd/${parent.fd}/${name}`, 0o750);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 async function openEntry(parent: FileHandle, name: string, shown: string): Promise<FileHandle> {
   const handle = await open(`/proc/self/fd/${parent.fd}/${name}`, PLACE);
   if (!(await handle.stat()).isSymbolicLink()) return handle;
@@ -120,7 +143,7 @@ async function openEntry(parent: FileHandle, name: string, shown: string): Promi
   throw new IsletError('invalid', `unexpected symlink found ${shown}`);
 }
 
-/** Whether the target shows just this file or directory already; another mount there is taken away. */
+/** Whether the target shows just this file or directory already; other mounts there are taken away. */
 async function isBound(
   target: string,
   wanted: Stats,
@@ -128,15 +151,28 @@ async function isBound(
   signal: AbortSignal,
 ): Promise<boolean> {
   const resolved = await resolveIfThere(target);
-  if (resolved === undefined || mountAt(await mounter.list(), resolved) === undefined) return false;
-  const found = await stat(target);
-  if (found.dev === wanted.dev && found.ino === wanted.ino) return true;
-  await mounter.unmount(target, true, signal);
+  if (resolved === undefined) return false;
+  while (mountAt(await mounter.list(), resolved) !== undefined) {
+    const found = await stat(target);
+    if (found.dev === wanted.dev && found.ino === wanted.ino) return true;
+    await mounter.unmount(target, true, signal);
+  }
   return false;
 }
 
 async function makeTarget(target: string, source: Stats): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  await removeOtherKind(target, source);
   if (source.isDirectory()) await mkdir(target, { recursive: true, mode: 0o750 });
   else await writeFile(target, '', { mode: 0o640, flag: 'a' });
+}
+
+/** A file was where now is a directory, or the other way round. Nothing is mounted there. */
+async function removeOtherKind(target: string, source: Stats): Promise<void> {
+  const found = await lstat(target).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found === undefined || found.isDirectory() === source.isDirectory()) return;
+  await (found.isDirectory() ? rmdir(target) : unlink(target));
 }

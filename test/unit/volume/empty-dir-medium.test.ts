@@ -21,7 +21,7 @@ const sizeOf = (pod: Pod, sizeLimit?: string): number => {
     NODE,
   );
   assert.equal(medium.kind, 'memory');
-  return medium.sizeBytes / MIB;
+  return (medium.sizeBytes ?? Number.NaN) / MIB;
 };
 
 describe('emptyDir medium', () => {
@@ -35,6 +35,10 @@ describe('emptyDir medium', () => {
     const podLevel = podOf(undefined);
     podLevel.spec.resources = { limits: { memory: '32Mi' } };
     assert.equal(sizeOf(podLevel), 32);
+    assert.deepEqual(mediumOf({ medium: 'Memory' }, podOf(undefined), 0), {
+      kind: 'memory',
+      sizeBytes: undefined,
+    });
   });
 
   it('takes the page size from the medium or from the only one that is requested', () => {
@@ -47,14 +51,23 @@ describe('emptyDir medium', () => {
     const two = huge('2Mi', '2048Ki');
     assert.deepEqual(mediumOf({ medium: 'HugePages' }, two, NODE), {
       kind: 'hugepages',
-      pageSize: '2048K',
+      pageBytes: 2 * MIB,
     });
     const both = huge('2Mi', '1Gi');
     assert.deepEqual(mediumOf({ medium: 'HugePages-1Gi' }, both, NODE), {
       kind: 'hugepages',
-      pageSize: '1048576K',
+      pageBytes: 1024 * MIB,
     });
-    assert.throws(() => mediumOf({ medium: 'HugePages' }, both, NODE), { code: 'invalid' });
+    assert.throws(() => mediumOf({ medium: 'HugePages' }, both, NODE), {
+      code: 'invalid',
+      message: "medium: HugePages can't be used if container requests multiple huge page sizes",
+    });
+    const podLevel = podOf(undefined);
+    podLevel.spec.resources = { requests: { 'hugepages-1Gi': '1Gi' } };
+    assert.deepEqual(mediumOf({ medium: 'HugePages' }, podLevel, NODE), {
+      kind: 'hugepages',
+      pageBytes: 1024 * MIB,
+    });
     assert.throws(() => mediumOf({ medium: 'HugePages-1Gi' }, two, NODE), { code: 'invalid' });
     assert.throws(() => mediumOf({ medium: 'HugePages' }, podOf('1Gi'), NODE), {
       message:

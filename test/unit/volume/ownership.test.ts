@@ -75,13 +75,14 @@ describe(
         fs.symlinkSync('${outside}/d', 'd'); fs.unlinkSync('d');
       }`;
       const attacker = spawn(process.execPath, ['-e', swap], { cwd: dir, stdio: 'ignore' });
+      const exited = once(attacker, 'exit');
       try {
         while (!fs.existsSync(join(dir, 'f'))) await new Promise(setImmediate);
         const options = { gid: 3456, readOnly: false, signal, onError: () => undefined };
         for (let i = 0; i < 800; i++) await applyFsGroup(dir, options);
       } finally {
         attacker.kill('SIGKILL');
-        await once(attacker, 'exit');
+        await exited;
       }
       for (const path of ['secret', 'd', 'd/secret'].map((name) => join(outside, name))) {
         assert.equal(fs.statSync(path).gid, 0, path);
