@@ -1,7 +1,7 @@
 /**
  * Owns: one volume in `describe pod`. Pure. Sources that islet sets up are shown in full, others by name.
  */
-import type { ProjectedSourceItem, Volume } from '../api/volume.ts';
+import type { DownwardApiFile, KeyToPath, ProjectedSourceItem, Volume } from '../api/volume.ts';
 import type { Entry } from './outline.ts';
 
 export function volumeEntry(volume: Volume): Entry {
@@ -16,6 +16,7 @@ type Detail = readonly [name: string, value: string];
 
 function source(volume: Volume): [string, ...Detail[]] {
   const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, image } = volume;
+  const { persistentVolumeClaim: claim } = volume;
   if (emptyDir) {
     return [
       "EmptyDir (a temporary directory that shares a pod's lifetime)",
@@ -34,6 +35,7 @@ function source(volume: Volume): [string, ...Detail[]] {
     return [
       'ConfigMap (a volume populated by a ConfigMap)',
       ['Name', configMap.name ?? ''],
+      ...keys(configMap.items),
       ['Optional', String(configMap.optional ?? false)],
     ];
   }
@@ -41,21 +43,18 @@ function source(volume: Volume): [string, ...Detail[]] {
     return [
       'Secret (a volume populated by a Secret)',
       ['SecretName', secret.secretName ?? ''],
+      ...keys(secret.items),
       ['Optional', String(secret.optional ?? false)],
     ];
   }
   if (downwardAPI) {
-    const items = (downwardAPI.items ?? []).map(
-      (item) =>
-        `${item.fieldRef?.fieldPath ?? item.resourceFieldRef?.resource ?? ''} -> ${item.path}`,
-    );
     return [
       'DownwardAPI (a volume populated by information about the pod)',
-      ['Items', items.join(', ')],
+      ['Items', fields(downwardAPI.items)],
     ];
   }
   if (projected) {
-    const sources = (projected.sources ?? []).map(projectedSource);
+    const sources = (projected.sources ?? []).flatMap(projectedSource);
     return ['Projected (a volume that contains injected data from multiple sources)', ...sources];
   }
   if (image) {
@@ -65,12 +64,46 @@ function source(volume: Volume): [string, ...Detail[]] {
       ['PullPolicy', image.pullPolicy ?? ''],
     ];
   }
-  return [Object.keys(volume).find((key) => key !== 'name') ?? '<unknown>'];
+  if (claim) {
+    return [
+      'PersistentVolumeClaim (a directory or device of this node)',
+      ['ClaimName', claim.claimName],
+      ['ReadOnly', String(claim.readOnly ?? false)],
+    ];
+  }
+  const kind = Object.keys(volume).find((key) => key !== 'name');
+  // A volume without a source is an emptyDir.
+  return kind === undefined ? source({ name: volume.name, emptyDir: {} }) : [kind];
 }
 
-function projectedSource(item: ProjectedSourceItem): Detail {
-  if (item.secret) return ['SecretName', item.secret.name ?? ''];
-  if (item.configMap) return ['ConfigMapName', item.configMap.name ?? ''];
-  if (item.downwardAPI) return ['DownwardAPI', 'true'];
-  return [Object.keys(item)[0] ?? '<unknown>', 'true'];
+function projectedSource({
+  secret,
+  configMap,
+  downwardAPI,
+  ...others
+}: ProjectedSourceItem): Detail[] {
+  if (secret) return [['SecretName', named(secret)], ...keys(secret.items)];
+  if (configMap) return [['ConfigMapName', named(configMap)], ...keys(configMap.items)];
+  if (downwardAPI) return [['DownwardAPI', fields(downwardAPI.items)]];
+  return [[Object.keys(others)[0] ?? '<unknown>', 'true']];
+}
+
+function named({ name = '', optional }: { name?: string; optional?: boolean }): string {
+  return optional === true ? `${name} (optional)` : name;
+}
+
+/** Only where not all keys become files of their own name. */
+function keys(items: readonly KeyToPath[] = []): Detail[] {
+  if (items.length === 0) return [];
+  return [['Items', items.map(({ key, path }) => `${key} -> ${path}`).join(', ')]];
+}
+
+function fields(items: readonly DownwardApiFile[] = []): string {
+  return items
+    .map(({ path, fieldRef, resourceFieldRef }) => {
+      const of = resourceFieldRef?.containerName;
+      const resource = `${of === undefined ? '' : `${of}: `}${resourceFieldRef?.resource ?? ''}`;
+      return `${fieldRef?.fieldPath ?? resource} -> ${path}`;
+    })
+    .join(', ');
 }

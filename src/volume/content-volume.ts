@@ -17,7 +17,6 @@ import type { VolumeFile } from './atomic-writer.ts';
 import { CONTENT_MEDIUM, CONTENT_PLUGIN, contentFiles, contentObjects } from './content.ts';
 import type { ContentKind } from './content.ts';
 import type { EmptyDirPlace } from './empty-dir.ts';
-import type { MountedVolume } from './model.ts';
 import { nestedMountPoints } from './nested.ts';
 import { giveToGroup } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
@@ -49,12 +48,8 @@ export class ContentVolumes {
     this.#deps = deps;
   }
 
-  async setUp(
-    pod: Pod,
-    volume: Volume,
-    kind: ContentKind,
-    signal: AbortSignal,
-  ): Promise<MountedVolume> {
+  /** Returns the directory. Old content is good enough when newer cannot be had. */
+  async setUp(pod: Pod, volume: Volume, kind: ContentKind, signal: AbortSignal): Promise<string> {
     const { dirs, logger } = this.#deps;
     const place = await dirs.place(pod, volume.name, CONTENT_PLUGIN[kind]);
     if (await isWritten(place.dir)) {
@@ -69,7 +64,7 @@ export class ContentVolumes {
     } else {
       await this.#setUpFirst(pod, volume, kind, place, signal);
     }
-    return { kind: 'path', hostPath: place.dir, readOnly: true, selinuxRelabel: true };
+    return place.dir;
   }
 
   /** Throws and leaves the content as it was when there is something missing. */

@@ -1,6 +1,8 @@
 /**
  * Owns: what a hostPath volume asks of its path before it is used (spec: volumes.md §4). The path
  * itself is mounted; nothing is made below the pod's directory, and no ownership is changed.
+ * Unlike the kubelet: checked before every start of a container, not once for the pod: where a socket is
+ * missing for a moment, a runtime that is asked all the same makes a directory in its place.
  */
 import type { Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';

@@ -24,6 +24,7 @@ import { SystemMounter } from './mounter.ts';
 import type { Mounter } from './mounter.ts';
 import { pluginsDir, podDir, podsDir, subPathTarget } from './paths.ts';
 import { PodVolumeDirs } from './pod-dir.ts';
+import { ensureShared } from './share.ts';
 import { refuseForeign } from './source.ts';
 import { bindSubPath, createSubPath } from './sub-path.ts';
 import { tearDownDir } from './tear-down.ts';
@@ -159,17 +160,25 @@ export class VolumeManager {
     if (volume.image !== undefined) {
       return { kind: 'image', reference: volume.image.reference ?? '' };
     }
-    const kind = contentKind(volume);
-    if (kind !== undefined) return this.#contents.setUp(pod, volume, kind, signal);
     if (volume.persistentVolumeClaim !== undefined) {
       const claim = { name: volume.name, source: volume.persistentVolumeClaim, use };
       return setUpClaim(pod, claim, this.#deps, signal);
     }
     refuseForeign(volume);
+    const hostPath = await this.#setUpDir(pod, volume, signal);
+    if (use.propagates) await ensureShared(hostPath, this.#mounter, signal);
+    const readOnly = contentKind(volume) !== undefined;
+    return { kind: 'path', hostPath, readOnly, selinuxRelabel: true };
+  }
+
+  /** The directory below the pod's that the volume is. */
+  async #setUpDir(pod: Pod, volume: Volume, signal: AbortSignal): Promise<string> {
+    const kind = contentKind(volume);
+    if (kind !== undefined) return this.#contents.setUp(pod, volume, kind, signal);
     const place = await this.#dirs.place(pod, volume.name, 'empty-dir');
     // A volume without any source is an emptyDir, as in the API.
     await this.#dirs.make(pod, place, volume.emptyDir ?? {}, false, signal);
-    return { kind: 'path', hostPath: place.dir, readOnly: false, selinuxRelabel: true };
+    return place.dir;
   }
 }
 

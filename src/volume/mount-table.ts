@@ -9,6 +9,8 @@ export interface MountEntry {
   readonly fsType: string;
   /** Of the mount and of the file system together. */
   readonly options: readonly string[];
+  /** Whether mounts made below it appear in the other places where it is mounted. */
+  readonly shared: boolean;
 }
 
 /** In the order in which things were mounted. Lines that cannot be understood are left out. */
@@ -25,6 +27,7 @@ export function parseMountInfo(text: string): MountEntry[] {
       mountPoint: unescaped(mountPoint),
       root: unescaped(root),
       fsType,
+      shared: fields.slice(6).some((field) => field.startsWith('shared:')),
       options: [mountOptions, systemOptions].flatMap((list) => list?.split(',') ?? []),
     });
   }
@@ -48,4 +51,15 @@ export function mountsBelow(entries: readonly MountEntry[], dir: string): MountE
 /** What is seen at exactly this path, or undefined when nothing is mounted there. */
 export function mountAt(entries: readonly MountEntry[], path: string): MountEntry | undefined {
   return entries.findLast(({ mountPoint }) => mountPoint === path);
+}
+
+/** The mount that `path` lies on: of those on the way to it the deepest, and there the last. */
+export function mountHolding(entries: readonly MountEntry[], path: string): MountEntry | undefined {
+  let found: MountEntry | undefined;
+  for (const entry of entries) {
+    const { mountPoint } = entry;
+    const onTheWay = mountPoint === '/' || path === mountPoint || path.startsWith(`${mountPoint}/`);
+    if (onTheWay && mountPoint.length >= (found?.mountPoint.length ?? 0)) found = entry;
+  }
+  return found;
 }

@@ -21,6 +21,8 @@ export interface Mounter {
   ): Promise<void>;
   /** `source` is used as it is, so it may lead through /proc/<pid>/fd. */
   bind(source: string, target: string, signal: AbortSignal): Promise<void>;
+  /** Makes the mount at `target`, and those below it, pass on what is mounted in them. */
+  share(target: string, signal: AbortSignal): Promise<void>;
   /** `lazy` takes it out of the tree at once, though somebody still uses it. */
   unmount(target: string, lazy: boolean, signal: AbortSignal): Promise<void>;
 }
@@ -49,6 +51,11 @@ export class SystemMounter implements Mounter {
   async bind(source: string, target: string, signal: AbortSignal): Promise<void> {
     const args = ['--no-canonicalize', '--bind', source, target];
     await this.#run(`binding ${source} to ${target}`, 'mount', args, signal);
+  }
+
+  async share(target: string, signal: AbortSignal): Promise<void> {
+    const args = ['--no-canonicalize', '--make-rshared', target];
+    await this.#run(`making ${target} a shared mount`, 'mount', args, signal);
   }
 
   async unmount(target: string, lazy: boolean, signal: AbortSignal): Promise<void> {

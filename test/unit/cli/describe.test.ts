@@ -69,7 +69,7 @@ describe('islet describe pod', () => {
         usingLastGood: true,
       },
     ];
-    view.warningsOf = { 'uid-web': ['spec.volumes[3]: persistentVolumeClaim needs a cluster'] };
+    view.warningsOf = { 'uid-web': ['spec.volumes[3]: something about it'] };
     const event = {
       type: 'Warning' as const,
       reason: 'BackOff',
@@ -165,12 +165,14 @@ Volumes:
     SecretName:  tls
     Optional:    false
   claim:
-    Type:  persistentVolumeClaim
+    Type:       PersistentVolumeClaim (a directory or device of this node)
+    ClaimName:  x
+    ReadOnly:   false
 QoS Class:       Burstable
 Node-Selectors:  <none>
 Tolerations:     :NoExecute op=Exists
 Warnings:
-  spec.volumes[3]: persistentVolumeClaim needs a cluster
+  spec.volumes[3]: something about it
 Events:
   Type      Reason    Age                 From    Message
   Warning   BackOff   60s (x2 over 10m)   islet   Back-off restarting

@@ -9,6 +9,7 @@ import type { HostPathType } from '../../../src/api/volume.ts';
 import type { Pod } from '../../../src/api/pod.ts';
 import { codeOf } from '../../../src/util/errors.ts';
 import type { VolumeManager } from '../../../src/volume/manager.ts';
+import { mountHolding, parseMountInfo } from '../../../src/volume/mount-table.ts';
 import { Scratch, cannotMount, containerOf, managerOf, podWith, signal } from './support.ts';
 
 const modeOf = (path: string): string => (fs.statSync(path).mode & 0o7777).toString(8);
@@ -267,6 +268,41 @@ describe('VolumeManager', () => {
       assert.deepEqual([modeOf(file('labels')), modeOf(file('deep/name'))], ['644', '440']);
       assert.equal(fs.statSync(file('labels')).gid, 3456);
       assert.equal(fs.statSync(file('sub/dir')).isDirectory(), true);
+    });
+
+    it('passes on mounts of a volume that is to, and takes all of them away', async () => {
+      const pod = podWith(
+        [
+          { name: 'd', emptyDir: {} },
+          { name: 'm', emptyDir: { medium: 'Memory' } },
+          { name: 'p', emptyDir: { medium: 'Memory' } },
+        ],
+        {},
+        'u-share',
+      );
+      const [d, m] = pod.spec.containers[0]?.volumeMounts ?? [];
+      Object.assign(d ?? {}, { mountPropagation: 'Bidirectional' });
+      Object.assign(m ?? {}, { mountPropagation: 'HostToContainer' });
+      const shared = (dir: string): boolean | undefined => {
+        const table = parseMountInfo(fs.readFileSync('/proc/self/mountinfo', 'utf8'));
+        return mountHolding(table, dir)?.shared;
+      };
+      for (const name of ['d', 'm']) {
+        const dir = await pathOf(manager, pod, name);
+        const before = scratch.mounts().length;
+        await pathOf(managerOf(scratch.root), pod, name);
+        assert.equal(scratch.mounts().length, before);
+        assert.equal(shared(dir), true, name);
+        fs.mkdirSync(join(dir, 'inner'));
+        execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(dir, 'inner')]);
+      }
+      const own = await pathOf(manager, pod, 'p');
+      assert.equal(shared(own), shared(scratch.root), 'as the host has it');
+      await manager.tearDown('u-share', signal);
+      assert.equal(
+        scratch.mounts().some((one) => one.mountPoint.includes('u-share')),
+        false,
+      );
     });
 
     it('tears down through a root that is a link', async () => {

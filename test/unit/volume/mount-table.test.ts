@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mountAt, mountsBelow, parseMountInfo } from '../../../src/volume/mount-table.ts';
+import {
+  mountAt,
+  mountHolding,
+  mountsBelow,
+  parseMountInfo,
+} from '../../../src/volume/mount-table.ts';
 
 const TEXT = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 22 0:35 / /pods/u1/v rw - tmpfs tmpfs rw,size=4096k
@@ -20,6 +25,7 @@ describe('mount table', () => {
       root: '/srv/a b',
       fsType: 'ext4',
       options: ['rw', 'nosuid', 'rw'],
+      shared: true,
     });
   });
 
@@ -30,5 +36,16 @@ describe('mount table', () => {
     );
     assert.ok(mountAt(entries, '/pods/u1/v')?.options.includes('size=8192k'));
     assert.equal(mountAt(entries, '/pods/u1'), undefined);
+  });
+
+  it('finds the mount that a path lies on', () => {
+    const holder = (path: string): [string | undefined, boolean | undefined] => {
+      const found = mountHolding(entries, path);
+      return [found?.options.join(), found?.shared];
+    };
+    assert.deepEqual(holder('/pods/u1'), ['rw,relatime,rw', true]);
+    assert.deepEqual(holder('/pods/u1/v/x'), ['rw,rw,size=8192k', false]);
+    assert.deepEqual(holder('/pods/u10/y'), ['ro,rw', false]);
+    assert.equal(mountHolding([], '/x'), undefined);
   });
 });
