@@ -20,6 +20,7 @@ import { objectHashes } from '../runtime/object-hash.ts';
 import { computePodActions } from '../runtime/plan.ts';
 import type { PlanInput } from '../runtime/plan-input.ts';
 import type { PodFiles } from '../runtime/pod-files.ts';
+import { redactedStatus } from '../runtime/redact.ts';
 import type { StartFailure } from '../runtime/start.ts';
 import type { Step } from '../runtime/step.ts';
 import { generatePodStatus, isTerminalPhase } from '../status/generate.ts';
@@ -119,7 +120,8 @@ export class PodSync {
     runtime: RuntimePodStatus,
     terminal: boolean,
   ): Promise<ReturnType<typeof generatePodStatus>> {
-    const { statuses, messages, probes, backoff, clock, nodeIps, runtimeName } = this.#deps;
+    const { statuses, messages, probes, backoff, clock, nodeIps, runtimeName, objects } =
+      this.#deps;
     const { uid } = pod.metadata;
     const terminationMessage = await messages.load(runtime);
     const counts = allContainers(pod).flatMap((c) => {
@@ -128,12 +130,12 @@ export class PodSync {
     });
     const status = generatePodStatus({
       pod,
-      runtime,
+      runtime: redactedStatus(pod, runtime, objects),
       previous: statuses.get(uid) ?? {},
       reasons: memory.reasons,
       probes,
       restartCounts: new Map(counts),
-      missingObjects: missingObjects(configReferences(pod), this.#deps.objects),
+      missingObjects: missingObjects(configReferences(pod), objects),
       nodeIps,
       nowMs: clock.wall(),
       activeMs: clock.monotonic() - memory.activeSinceMs,

@@ -32,6 +32,7 @@ import type { MountedVolume } from './mounts.ts';
 import type { ObjectHashes } from './object-hash.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFiles } from './pod-files.ts';
+import { redacted } from './redact.ts';
 import { requireSeccompProfile } from './seccomp-profile.ts';
 
 export interface StartFailure {
@@ -164,13 +165,13 @@ export class ContainerStarter {
     const config = await this.#config(context, container, image, restartCount, signal).catch(
       asFailure,
     );
-    if ('reason' in config) return this.#failed(run.target, config);
+    if ('reason' in config) return this.#failed(pod, container, config);
     let id: string;
     try {
       id = await runtime.createContainer(sandbox.id, config, sandbox.config);
     } catch (error) {
       const message = runtimeText(error);
-      return this.#failed(run.target, { reason: WaitingReason.CreateContainerError, message });
+      return this.#failed(pod, container, { reason: WaitingReason.CreateContainerError, message });
     }
     // Only now: a run that was never created counts neither as a restart nor against the pod.
     backoff.restarted(pod, container, run.exited, restartCount);
@@ -179,7 +180,7 @@ export class ContainerStarter {
       await runtime.startContainer(id);
     } catch (error) {
       const message = runtimeText(error);
-      return this.#failed(run.target, { reason: WaitingReason.RunContainerError, message });
+      return this.#failed(pod, container, { reason: WaitingReason.RunContainerError, message });
     }
     events.event(run.target, 'Normal', EventReason.Started, 'Container started');
     await this.#deps.files.linkLog(pod, container.name, id, restartCount).catch(() => undefined);
@@ -267,13 +268,19 @@ export class ContainerStarter {
       const { events, killer } = this.#deps;
       events.event(target, 'Warning', EventReason.FailedPostStartHook, 'PostStartHook failed');
       await killer.killStarted(context, container, id, signal);
-      return this.#failed(target, { reason: WaitingReason.PostStartHookError, message });
+      return this.#failed(context.pod, container, {
+        reason: WaitingReason.PostStartHookError,
+        message,
+      });
     }
   }
 
-  #failed(target: EventTarget, failure: StartFailure): StartFailure {
-    this.#deps.events.event(target, 'Warning', EventReason.Failed, `Error: ${failure.message}`);
-    return failure;
+  #failed(pod: Pod, container: Container, failure: StartFailure): StartFailure {
+    const { events, objects } = this.#deps;
+    const message = redacted(failure.message, pod, container, objects);
+    const target = containerTarget(pod, container);
+    events.event(target, 'Warning', EventReason.Failed, `Error: ${message}`);
+    return { ...failure, message };
   }
 }
 

@@ -4,6 +4,7 @@
  * Invariant: when the test ends, so do the agent and the runtime, and their directory is gone.
  */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,6 +16,7 @@ import { ContainerState } from '../../src/cri/gen/cri_pb.ts';
 import type { EventView, FileView } from '../../src/server/view.ts';
 import { SystemClock } from '../../src/util/clock.ts';
 import { createLogger } from '../../src/util/log.ts';
+import { mountsBelow } from './agent.ts';
 import { FakeCri } from './fake-cri.ts';
 
 /** What the runtime has. */
@@ -87,6 +89,7 @@ export class Bench {
   async end(): Promise<void> {
     this.cri.stop(); // first: a call that hangs would hold the agent's stop
     await this.stopAgent();
+    for (const mount of mountsBelow(this.dir).reverse()) execFileSync('umount', ['-l', mount]);
     rmSync(this.dir, { recursive: true, force: true });
   }
 
