@@ -18,17 +18,17 @@ import type {
   MountSchema,
 } from './gen/cri_pb.ts';
 import type { ContainerConfig, ContainerSecurity, Mount } from './model.ts';
+import { bytesOfText } from '../util/byte-text.ts';
 import { toInt64 } from './number.ts';
 
 export function containerConfigToProto(config: ContainerConfig): ContainerConfigMessage {
-  const utf8 = new TextEncoder();
   return create(ContainerConfigSchema, {
     metadata: { name: config.name, attempt: config.attempt },
     image: { image: config.image, userSpecifiedImage: config.userSpecifiedImage },
     command: config.command,
     args: config.args,
     workingDir: config.workingDir,
-    envs: config.envs.map(({ key, value }) => ({ key, value: utf8.encode(value) })),
+    envs: config.envs.map(({ key, value }) => ({ key, value: bytesOfText(value) })),
     mounts: config.mounts.map(mount),
     devices: config.devices,
     labels: config.labels,

@@ -8,6 +8,7 @@ import { NO_CONFIG_OBJECTS, objectOf } from '../api/config-object.ts';
 import type { Container, EnvVarSource, KeySelector, Pod } from '../api/pod.ts';
 import { fieldValue, resourceFieldValue } from '../api/downward.ts';
 import type { MountedVolume } from '../volume/model.ts';
+import { textOfBytes } from '../util/byte-text.ts';
 import { messageOf } from '../util/errors.ts';
 import { ConfigError } from './config-error.ts';
 import type { EnvFileReader } from './env-file.ts';
@@ -92,7 +93,7 @@ function textOf(
   key: string,
   value: string | Uint8Array = '',
 ): string {
-  const text = typeof value === 'string' ? value : Buffer.from(value).toString();
+  const text = typeof value === 'string' ? value : textOfBytes(value);
   if (!text.includes('\0')) return text;
   const { namespace } = input.pod.metadata;
   throw new ConfigError(

@@ -7,6 +7,7 @@ import type { ConfigObjects } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { namedContainer } from '../api/pod.ts';
 import { containerReferences } from '../manifest/config-references.ts';
+import { textOfBytes } from '../util/byte-text.ts';
 import type { RuntimePodStatus } from './model.ts';
 
 const LEAST = 4;
@@ -48,7 +49,7 @@ function valuesOf(pod: Pod, container: Container, objects: ConfigObjects): [stri
   for (const { kind, use, namespace, name } of containerReferences(pod, container)) {
     if (kind !== 'Secret' || use !== 'env') continue;
     for (const [key, bytes] of objects.secret(namespace, name)?.data ?? []) {
-      const value = Buffer.from(bytes).toString();
+      const value = textOfBytes(bytes);
       if (value.length < LEAST) continue;
       const shown = `<secret ${namespace}/${name} ${key}>`;
       // Once as it is, and once as it stands in quotes.

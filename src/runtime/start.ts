@@ -30,6 +30,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { newestContainer } from './model.ts';
 import type { MountedVolume } from './mounts.ts';
 import type { ObjectHashes } from './object-hash.ts';
+import { changedObject } from './object-hash.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFiles } from './pod-files.ts';
 import { redacted } from './redact.ts';
@@ -104,7 +105,11 @@ export class ContainerStarter {
     const { pod, status } = context;
     const target = containerTarget(pod, container);
     const previous = newestContainer(status, container.name);
-    const exited = status.containers.find((c) => c.name === container.name && c.state === 'exited');
+    // A container that ran with other objects is not to blame for what its successor makes of them.
+    const blameless = previous && changedObject(context.objectHashes, previous) !== undefined;
+    const exited = blameless
+      ? undefined
+      : status.containers.find((c) => c.name === container.name && c.state === 'exited');
     const pause = this.#deps.backoff.check(pod, container, exited);
     if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
     const slot = await context.slot();

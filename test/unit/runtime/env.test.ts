@@ -9,6 +9,7 @@ import { ConfigError } from '../../../src/runtime/config-error.ts';
 import { parseEnvFile, readEnvFileBelow } from '../../../src/runtime/env-file.ts';
 import type { EnvInput } from '../../../src/runtime/env.ts';
 import { containerEnv } from '../../../src/runtime/env.ts';
+import { bytesOfText } from '../../../src/util/byte-text.ts';
 import { factsOf } from '../../support/facts.ts';
 import { containerOf, podOf } from '../../support/pods.ts';
 
@@ -128,6 +129,18 @@ test('a value that no variable can have is refused without being told', () => {
   ]) {
     assert.throws(() => envOf(more, { objects }), fails(message));
   }
+});
+
+test('bytes that are no text reach the runtime as they are', () => {
+  const raw: Secret = { ...secret, data: new Map([['K', Buffer.from([0x61, 0xff])]]) };
+  const objects: ConfigObjects = { configMap: () => undefined, secret: () => raw };
+  const env = [
+    { name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'K' } } },
+    { name: 'B', value: '<$(A)>' },
+  ];
+  const { A = '', B = '' } = envOf({ env }, { objects });
+  assert.equal(Buffer.from(bytesOfText(A)).toString('hex'), '61ff');
+  assert.equal(Buffer.from(bytesOfText(B)).toString('hex'), '3c61ff3e');
 });
 
 test('a prefix that makes a name impossible leaves the variable out', () => {
