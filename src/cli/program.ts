@@ -9,6 +9,7 @@ import { Command, Option } from 'commander';
 import { AGENT_FLAGS, normalizeArgv } from '../config/flags.ts';
 import { SystemClock } from '../util/clock.ts';
 import type { CliIo } from './io.ts';
+import { NODE_FLAGS, NODE_KINDS } from './render-flags.ts';
 import { processIo } from './process-io.ts';
 
 /** Resolves to the exit status. */
@@ -75,17 +76,21 @@ function addOfflineCommands(program: Command, done: Done): void {
     });
   const render = program
     .command('render')
-    .description('show what the runtime would be asked for, without a runtime')
-    .argument('<file>')
-    .addOption(new Option('-o, --output <format>').choices(['yaml', 'json']).default('yaml'));
-  for (const { flags, description } of AGENT_FLAGS) render.option(flags, description);
-  render.action(async (file: string, options: Parsed) => {
-    const { configOrComplaint } = await import('./run.ts');
-    const config = configOrComplaint(options);
-    if (!config) return done(1);
-    const { runRender } = await import('./render.ts');
-    const { stdout, stderr } = process;
-    done(await runRender(file, { output: options['output'] as 'yaml', config, stdout, stderr }));
+    .description(
+      'show what the runtime would be asked for, without a runtime: on a reference node, the same on every ' +
+        'machine, unless options describe another',
+    )
+    .argument('<file...>', 'pods, and the ConfigMaps and Secrets that they use')
+    .addOption(new Option('-o, --output <format>').choices(['yaml', 'json']).default('yaml'))
+    .addOption(
+      new Option('--node <which>', 'the reference node, or this machine')
+        .choices(NODE_KINDS)
+        .default('reference'),
+    );
+  for (const { flags, description } of NODE_FLAGS) render.option(flags, description);
+  render.action(async (files: string[], options: Parsed) => {
+    const { renderCommand } = await import('./render.ts');
+    done(await renderCommand(files, options, process));
   });
 }
 

@@ -1,36 +1,37 @@
 /**
- * Owns: `islet render FILE`: what islet would ask the runtime for, without a runtime: the sandbox and the
+ * Owns: `islet render FILE…`: what islet would ask the runtime for, without a runtime: the sandbox and the
  * containers of each pod, in the protocol's own field names. For people who compare, review or debug.
- * Leaves to others: pulling and mounting; an image is known by its name only, a pod has no address yet.
+ * Invariant: the value of a Secret is a placeholder that names it.
+ * Leaves to others: pulling and mounting; an image is known by its name only, a pod has no address yet; the
+ * node (render-node.ts).
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import type { ConfigObjects } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
-import type { Config } from '../config/model.ts';
 import { containerConfigJson, sandboxConfigJson } from '../cri/render.ts';
 import { normalizeImage } from '../image/name.ts';
 import { loadManifest } from '../manifest/load.ts';
+import type { LoadedDocument } from '../manifest/model.ts';
 import { problemText } from '../manifest/model.ts';
-import { systemPodCgroups } from '../pod/cgroups.ts';
+import { previewObjects } from '../manifest/object.ts';
+import { podCgroupParent } from '../pod/cgroup-name.ts';
 import { containerConfig, containerSubPaths } from '../runtime/container-config.ts';
 import type { EnvInput } from '../runtime/env.ts';
-import type { NodeFacts } from '../runtime/node-facts.ts';
-import { readNodeFacts } from '../runtime/node-facts.ts';
+import { wantsUserNamespace } from '../runtime/namespaces.ts';
 import { runtimeHandler, withOverhead } from '../runtime/runtime-class.ts';
 import { sandboxConfig } from '../runtime/sandbox-config.ts';
-import { SystemClock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import { expectedVolumes } from '../volume/expected.ts';
 import { containerDir, etcHostsPath, subPathTarget } from '../volume/paths.ts';
 import type { Output } from './check.ts';
+import type { RenderNode } from './render-node.ts';
+import { renderNode } from './render-node.ts';
 import { toYaml } from './yaml-output.ts';
 
 export interface RenderOptions {
   readonly output: 'yaml' | 'json';
-  /** Node name, directories and kubelet settings, as for `islet run`. */
-  readonly config: Config;
-  /** To describe another node than this one. */
-  readonly facts?: Partial<NodeFacts>;
+  readonly node: RenderNode;
   readonly stdout: Output;
   readonly stderr: Output;
 }
@@ -38,6 +39,8 @@ export interface RenderOptions {
 /** What is only known once the pod runs. */
 const POD_IP = '<pod-ip>';
 const TERMINATION_LOG = '00000000';
+/** A pod gets a free range of its own; this is the first. */
+const USER_NAMESPACE = [{ containerId: 0, hostId: 65_536, length: 65_536 }];
 
 interface Rendered {
   /** Field `runtime_handler` of RunPodSandbox; absent: the runtime's default one. */
@@ -46,34 +49,62 @@ interface Rendered {
   readonly containers: Record<string, object>;
 }
 
-/**
- * Prints one object `{sandbox, containers: {NAME: …}}` a pod. Exit status: 0, or 1 when the file is
- * rejected or something of it could not be asked for, which stderr then names.
- */
-export async function runRender(file: string, options: RenderOptions): Promise<number> {
-  const { config, stdout, stderr, output } = options;
-  const pods = loadPods(file, config.nodeName, stderr);
-  if (!pods) return 1;
-  let status = 0;
-  const complain = (what: string, error: unknown): void => {
-    // Anything but a fault of the manifest is a bug, and must not look like one.
+interface Surroundings {
+  readonly node: RenderNode;
+  readonly objects: ConfigObjects;
+  readonly complain: (what: string, error: unknown) => void;
+}
+
+/** The command; `parsed` is what commander's `opts()` returns. */
+export async function renderCommand(
+  files: string[],
+  parsed: Readonly<Record<string, unknown>>,
+  { stdout, stderr }: Pick<RenderOptions, 'stdout' | 'stderr'>,
+): Promise<number> {
+  let node: RenderNode;
+  try {
+    node = renderNode(parsed);
+  } catch (error) {
     if (!(error instanceof IsletError)) throw error;
-    stderr.write(`${file}: ${what}: ${messageOf(error)}\n`);
-    status = 1;
-  };
-  const facts = { ...readNodeFacts(config), ...options.facts };
-  for (const [index, pod] of pods.entries()) {
-    const priced = withOverhead(pod, config.islet.runtimeClasses);
-    const rendered = renderPod(priced, config, facts, complain);
-    if (!rendered) continue;
-    if (output === 'json') stdout.write(`${JSON.stringify(rendered)}\n`);
-    else stdout.write(`${index > 0 ? '---\n' : ''}${await toYaml(rendered)}`);
+    stderr.write(`${messageOf(error)}\n`);
+    return 1;
+  }
+  const output = parsed['output'] === 'json' ? 'json' : 'yaml';
+  return runRender(files, { output, node, stdout, stderr });
+}
+
+/**
+ * Prints one object `{sandbox, containers: {NAME: …}}` a pod. ConfigMaps and Secrets are those of all the
+ * files. Exit status: 0, or 1 when a file is rejected or something could not be asked for; stderr says what.
+ */
+export async function runRender(files: string[], options: RenderOptions): Promise<number> {
+  const { node, stdout, stderr, output } = options;
+  const loaded = files.map((file) => ({ file, documents: load(file, node, stderr) }));
+  let status = loaded.some(({ documents }) => documents === undefined) ? 1 : 0;
+  const objects = previewObjects(loaded.flatMap(({ documents }) => documents ?? []));
+  let printed = 0;
+  for (const { file, documents = [] } of loaded) {
+    const complain = (what: string, error: unknown): void => {
+      // Anything but a fault of the manifest is a bug, and must not look like one.
+      if (!(error instanceof IsletError)) throw error;
+      stderr.write(`${file}: ${what}: ${messageOf(error)}\n`);
+      status = 1;
+    };
+    for (const document of documents) {
+      if (document.kind !== 'Pod') continue;
+      const pod = withOverhead(document.pod, node.config.islet.runtimeClasses);
+      const rendered = renderPod(pod, { node, objects, complain });
+      if (!rendered) continue;
+      if (output === 'json') stdout.write(`${JSON.stringify(rendered)}\n`);
+      else stdout.write(`${printed > 0 ? '---\n' : ''}${await toYaml(rendered)}`);
+      printed += 1;
+    }
   }
   return status;
 }
 
 /** undefined when the file is rejected; stderr says why. */
-function loadPods(file: string, nodeName: string, stderr: Output): Pod[] | undefined {
+function load(file: string, node: RenderNode, stderr: Output): LoadedDocument[] | undefined {
   let content: Uint8Array;
   try {
     content = fs.readFileSync(file);
@@ -81,32 +112,27 @@ function loadPods(file: string, nodeName: string, stderr: Output): Pod[] | undef
     stderr.write(`${file}: cannot be read: ${messageOf(error)}\n`);
     return undefined;
   }
+  const { nodeName } = node.config;
   const { documents, errors } = loadManifest(content, { path: path.resolve(file), nodeName });
   for (const problem of errors) stderr.write(`${problemText(problem, file)}\n`);
-  if (errors.length > 0) return undefined;
-  return documents.flatMap((document) => (document.kind === 'Pod' ? [document.pod] : []));
+  return errors.length > 0 ? undefined : documents;
 }
 
 /** undefined when there is no sandbox, which leaves nothing to say. */
-function renderPod(
-  pod: Pod,
-  config: Config,
-  facts: NodeFacts,
-  complain: (what: string, error: unknown) => void,
-): Rendered | undefined {
-  const { kubelet } = config;
-  const deps = { facts, clock: new SystemClock() };
+function renderPod(pod: Pod, surroundings: Surroundings): Rendered | undefined {
+  const { node, complain } = surroundings;
   try {
-    const handler = runtimeHandler(pod, config.islet.runtimeClasses);
+    const handler = runtimeHandler(pod, node.config.islet.runtimeClasses);
     const plan = sandboxConfig(pod, 0, {
-      facts,
-      cgroupParent: systemPodCgroups(kubelet, kubelet.cgroupDriver, deps).cgroupParent(pod),
-      resolvConfText: readResolver(facts.resolvConf),
+      facts: node.facts,
+      cgroupParent: podCgroupParent(pod, node.config.kubelet),
+      resolvConfText: node.resolvConfText(),
+      ...userNamespace(pod),
     });
     const containers: Record<string, object> = {};
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       try {
-        containers[container.name] = renderContainer(pod, container, config, facts);
+        containers[container.name] = renderContainer(pod, container, surroundings);
       } catch (error) {
         complain(`container ${container.name}`, error);
       }
@@ -122,16 +148,8 @@ function renderPod(
   }
 }
 
-function readResolver(file: string): string {
-  if (file === '') return '';
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new IsletError('failed', `cannot read ${file}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-function renderContainer(pod: Pod, container: Container, config: Config, facts: NodeFacts): object {
+function renderContainer(pod: Pod, container: Container, surroundings: Surroundings): object {
+  const { facts, config } = surroundings.node;
   const { rootDir } = facts;
   const { persistentVolumeDir } = config.islet;
   const { uid } = pod.metadata;
@@ -141,6 +159,7 @@ function renderContainer(pod: Pod, container: Container, config: Config, facts: 
     podIps: pod.spec.hostNetwork ? facts.nodeIps : [POD_IP],
     facts,
     volumes: expectedVolumes(pod, { rootDir, persistentVolumeDir }),
+    objects: surroundings.objects,
   };
   const subPaths = containerSubPaths(input).map(({ index, volumeName }): [number, string] => [
     index,
@@ -155,6 +174,11 @@ function renderContainer(pod: Pod, container: Container, config: Config, facts: 
     subPaths: new Map(subPaths),
     terminationLogPath: path.join(containerDir(rootDir, uid, container.name), TERMINATION_LOG),
     hostsPath: etcHostsPath(rootDir, uid),
+    ...userNamespace(pod),
   });
   return containerConfigJson(request);
+}
+
+function userNamespace(pod: Pod): { userns?: typeof USER_NAMESPACE } {
+  return wantsUserNamespace(pod) ? { userns: USER_NAMESPACE } : {};
 }

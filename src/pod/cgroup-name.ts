@@ -3,7 +3,10 @@
  * of the hierarchy, e.g. `kubepods`, `burstable`, `pod<uid>`; each driver spells it in its own way.
  * Invariant: a part is one path component, whatever a manifest's uid holds.
  */
+import type { Pod } from '../api/pod.ts';
+import { qosClass } from '../api/qos.ts';
 import type { QosClass } from '../api/status.ts';
+import type { KubeletSettings } from '../config/model.ts';
 import { IsletError } from '../util/errors.ts';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
@@ -48,6 +51,16 @@ export function podName(root: CgroupName, qos: QosClass, uid: string): CgroupNam
 /** Path below the root of the hierarchy, with a leading slash: also what CRI takes as parent. */
 export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'cgroupfs' ? `/${name.join('/')}` : `/${slices(name).join('/')}`;
+}
+
+/** What the runtime gets as parent of the pod's sandbox. @throws IsletError `invalid` for a bad uid. */
+export function podCgroupParent(
+  pod: Pod,
+  settings: Pick<KubeletSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver'>,
+): string {
+  const root = rootName(settings.cgroupRoot);
+  const name = settings.cgroupsPerQOS ? podName(root, qosClass(pod), pod.metadata.uid) : root;
+  return cgroupPath(name, settings.cgroupDriver);
 }
 
 /** Name of the unit of a cgroup, e.g. `kubepods-burstable.slice`; `-.slice` is the root. */

@@ -20,7 +20,15 @@ import { IsletError } from '../util/errors.ts';
 import type { CgroupLimits } from './cgroup-limits.ts';
 import { podCgroupLimits, podsLimits, qosLimits } from './cgroup-limits.ts';
 import type { CgroupDriver, CgroupName } from './cgroup-name.ts';
-import { cgroupPath, podName, podsName, qosName, rootName, uidOfDirectory } from './cgroup-name.ts';
+import {
+  cgroupPath,
+  podCgroupParent,
+  podName,
+  podsName,
+  qosName,
+  rootName,
+  uidOfDirectory,
+} from './cgroup-name.ts';
 import { cgroupSettings, sliceProperties } from './cgroup-settings.ts';
 import { systemBusctl, SystemdSlices } from './cgroup-systemd.ts';
 import { CgroupTree } from './cgroup-tree.ts';
@@ -65,9 +73,7 @@ export class PodCgroups {
 
   /** What the runtime gets as parent of the pod's sandbox. @throws IsletError `invalid` for a bad uid. */
   cgroupParent(pod: Pod): string {
-    const { cgroupsPerQOS, driver } = this.#deps;
-    const name = cgroupsPerQOS ? this.#nameOf(pod) : this.#root;
-    return cgroupPath(name, driver);
+    return podCgroupParent(pod, { ...this.#deps, cgroupDriver: this.#deps.driver });
   }
 
   #nameOf(pod: Pod): CgroupName {

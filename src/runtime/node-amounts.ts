@@ -37,13 +37,8 @@ const DEFAULT_EVICTION_HARD: Thresholds = {
 };
 
 /** @throws IsletError `invalid` when a reservation exceeds what the node has. */
-export function nodeAmounts(
-  config: Config,
-  roots: { proc: string; sys: string },
-  hugepages: ReadonlyMap<number, number>,
-): AllAmounts {
+export function nodeAmounts(config: Config, capacity: NodeAmounts): AllAmounts {
   const { systemReserved, kubeReserved, rest } = config.kubelet;
-  const capacity = readCapacity(config, roots, hugepages);
   const podsLimit = reserve(capacity, [systemReserved, kubeReserved]);
   const hard = (rest.evictionHard as Thresholds | undefined) ?? DEFAULT_EVICTION_HARD;
   const pinned = [...capacity.hugepages.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -58,25 +53,29 @@ export function nodeAmounts(
   return { capacity, allocatable, podsLimit };
 }
 
-function readCapacity(
+export function readCapacity(
   config: Config,
   roots: { proc: string; sys: string },
   hugepages: ReadonlyMap<number, number>,
 ): NodeAmounts {
-  const { maxPods, localStorageCapacityIsolation } = config.kubelet;
+  const { localStorageCapacityIsolation } = config.kubelet;
   const cpus = cpuCount(path.join(roots.sys, 'devices/system/cpu/online'));
-  const podsPerCore = Number(config.kubelet.rest.podsPerCore ?? 0);
   return {
     cpuMilli: cpus * 1000,
     memory: memTotal(path.join(roots.proc, 'meminfo')),
     ephemeralStorage: localStorageCapacityIsolation ? diskSize(config.rootDir) : 0,
-    pods: podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cpus) : maxPods,
+    pods: podCapacity(config, cpus),
     pids: Math.min(
       readNumber(path.join(roots.proc, 'sys/kernel/pid_max')),
       readNumber(path.join(roots.proc, 'sys/kernel/threads-max')),
     ),
     hugepages: new Map([...hugepages].map(([size, count]) => [size, size * count])),
   };
+}
+
+export function podCapacity({ kubelet }: Config, cpus: number): number {
+  const podsPerCore = Number(kubelet.rest.podsPerCore ?? 0);
+  return podsPerCore > 0 ? Math.min(kubelet.maxPods, podsPerCore * cpus) : kubelet.maxPods;
 }
 
 function reserve(capacity: NodeAmounts, reservations: readonly Thresholds[]): NodeAmounts {

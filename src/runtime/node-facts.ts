@@ -11,7 +11,7 @@ import type { Config } from '../config/model.ts';
 import type { CgroupVersion } from './cgroup-version.ts';
 import { cgroupVersion } from './cgroup-version.ts';
 import type { NodeAmounts } from './node-amounts.ts';
-import { nodeAmounts } from './node-amounts.ts';
+import { nodeAmounts, readCapacity } from './node-amounts.ts';
 import type { NodeInterfaces } from './node-ip.ts';
 import { detectNodeIps } from './node-ip.ts';
 
@@ -63,22 +63,32 @@ export const systemRoots: NodeRoots = {
   interfaces: () => os.networkInterfaces(),
 };
 
+/** What the machine itself says; the rest of the facts is configuration. */
+export type MachineFacts = Pick<
+  NodeFacts,
+  | 'nodeIps'
+  | 'capacity'
+  | 'cgroupVersion'
+  | 'hugepageSizes'
+  | 'swapController'
+  | 'thermalThrottlePaths'
+  | 'selinuxEnabled'
+>;
+
 /** @throws IsletError `invalid` when reservations exceed what the node has. */
 export function readNodeFacts(config: Config, roots: NodeRoots = systemRoots): NodeFacts {
+  return nodeFacts(config, readMachine(config, roots));
+}
+
+/** @throws IsletError `invalid` when reservations exceed what the machine has. */
+export function nodeFacts(config: Config, machine: MachineFacts): NodeFacts {
   const { kubelet } = config;
-  const version = cgroupVersion(roots.cgroup);
-  const hugepages = readHugepages(path.join(roots.sys, 'kernel/mm/hugepages'));
-  const amounts = nodeAmounts(config, roots, hugepages);
   return {
     nodeName: config.nodeName,
-    nodeIps: config.nodeIps.length > 0 ? config.nodeIps : detectNodeIps(roots),
-    memoryCapacity: amounts.capacity.memory,
-    ...amounts,
-    cgroupVersion: version,
-    hugepageSizes: [...hugepages.keys()],
-    swapController: hasSwapController(roots, version),
-    thermalThrottlePaths: thermalThrottle(path.join(roots.sys, 'devices/system/cpu')),
-    selinuxEnabled: fs.existsSync(path.join(roots.sys, 'fs/selinux/enforce')),
+    ...machine,
+    nodeIps: config.nodeIps.length > 0 ? config.nodeIps : machine.nodeIps,
+    memoryCapacity: machine.capacity.memory,
+    ...nodeAmounts(config, machine.capacity),
     resolvConf: kubelet.resolvConf,
     clusterDNS: kubelet.clusterDNS,
     clusterDomain: kubelet.clusterDomain,
@@ -86,8 +96,22 @@ export function readNodeFacts(config: Config, roots: NodeRoots = systemRoots): N
     podLogsDir: kubelet.podLogsDir,
     seccompDefault: kubelet.seccompDefault,
     cpuCFSQuota: kubelet.cpuCFSQuota,
-    singleProcessOOMKill: kubelet.singleProcessOOMKill ?? version === 1,
+    singleProcessOOMKill: kubelet.singleProcessOOMKill ?? machine.cgroupVersion === 1,
     podPidsLimit: kubelet.podPidsLimit,
+  };
+}
+
+export function readMachine(config: Config, roots: NodeRoots = systemRoots): MachineFacts {
+  const version = cgroupVersion(roots.cgroup);
+  const hugepages = readHugepages(path.join(roots.sys, 'kernel/mm/hugepages'));
+  return {
+    nodeIps: config.nodeIps.length > 0 ? config.nodeIps : detectNodeIps(roots),
+    capacity: readCapacity(config, roots, hugepages),
+    cgroupVersion: version,
+    hugepageSizes: [...hugepages.keys()],
+    swapController: hasSwapController(roots, version),
+    thermalThrottlePaths: thermalThrottle(path.join(roots.sys, 'devices/system/cpu')),
+    selinuxEnabled: fs.existsSync(path.join(roots.sys, 'fs/selinux/enforce')),
   };
 }
 

@@ -7,13 +7,13 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadManifest } from '../../../src/manifest/load.ts';
+import { DEVIATIONS } from '../../support/corpus-deviations.ts';
 
 const CORPUS = join(import.meta.dirname, '../../../../../shared/corpus');
 
 /** Files whose verdict differs on purpose, with the reason. */
 const ON_PURPOSE: Record<string, string> = {
-  '097': 'a ConfigMap before the pod: islet reads both',
-  '156': 'a ConfigMap and a Secret before the pod: islet reads all three',
+  ...DEVIATIONS.decode,
   '512': 'an empty first document is left out',
   '514': 'a null first document is left out',
   '515': 'all documents of a file are read',
