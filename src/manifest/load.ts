@@ -26,6 +26,8 @@ import { apiReferences } from './references.ts';
 import { configMapSchema, podSchema, secretSchema } from './schema-pod.ts';
 import { offsetOf } from './tree.ts';
 import type { Lines, ObjectTree, Tree } from './tree.ts';
+import { unhonoured } from './unhonoured.ts';
+import type { Unhonoured } from './unhonoured.ts';
 import { validateConfigMap, validateSecret } from './validate-object.ts';
 import { validatePod } from './validate.ts';
 import type { Invalid } from './validation.ts';
@@ -156,6 +158,7 @@ class Loader {
     if (pod.metadata.name === '') {
       return this.#fail('validate', 'metadata.name', 'a name is needed for the pod', tree.at, tree);
     }
+    const ignored = unhonoured(pod, this.#options.nodeName);
     setDefaults(pod);
     setIdentity(pod, this.#options);
     this.#invalid(tree, validatePod(pod));
@@ -163,7 +166,16 @@ class Loader {
     this.#once(tree, 'Pod', podFullName(pod));
     if (this.errors.length > before) return;
     this.#restartOnChange(tree, pod, own);
+    own.push(...this.#unhonoured(tree, ignored));
     this.documents.push({ kind: 'Pod', pod, warnings: own, line: this.#line(tree.at) });
+  }
+
+  #unhonoured(tree: ObjectTree, found: readonly Unhonoured[]): Problem[] {
+    const problems = found.map(({ path, message }) =>
+      this.#problem('validate', path, message, offsetOf(tree, path)),
+    );
+    this.warnings.push(...problems);
+    return problems;
   }
 
   #references(tree: ObjectTree, pod: Pod): void {
