@@ -32,6 +32,8 @@ import { validateConfigMap, validateSecret } from './validate-object.ts';
 import { validatePod } from './validate.ts';
 import type { Invalid } from './validation.ts';
 
+/** A hostile file could give one a value. */
+const MOST_ERRORS = 100;
 const KINDS = ['Pod', 'ConfigMap', 'Secret'] as const;
 
 /** Reads a manifest file. `content` is the whole file as it is on disk. */
@@ -56,7 +58,10 @@ function load(content: Uint8Array, options: LoadOptions): LoadedFile {
   const { trees, problems, lines } = parseManifest(content);
   if (problems.length > 0) return { documents: [], errors: problems, warnings: [] };
   const loader = new Loader(lines, options);
-  for (const tree of trees) loader.document(tree);
+  for (const tree of trees) {
+    if (loader.errors.length >= MOST_ERRORS) break;
+    loader.document(tree);
+  }
   loader.end();
   const { documents, errors, warnings } = loader;
   return { documents: errors.length > 0 ? [] : documents, errors, warnings };
@@ -235,7 +240,9 @@ class Loader {
   }
 
   #invalid(tree: ObjectTree, found: Invalid[]): void {
-    for (const { path, message } of found) this.#fail('validate', path, message, tree.at, tree);
+    for (const { path, message } of found.slice(0, MOST_ERRORS)) {
+      this.#fail('validate', path, message, tree.at, tree);
+    }
   }
 
   /** With a tree, the place is where `path` stands in it; else it is `at`. */

@@ -13,6 +13,10 @@ const MAX_LEXEMES = 3 * MAX_VALUES;
 const MOST_REPAIRS = 100;
 /** So that a large broken file does not cost seconds: rounds times size. */
 const REPAIRED_CHARACTERS = 2 ** 20;
+/** An error costs more than a value; who reads a thousand of them? */
+const MOST_ERRORS = 1000;
+/** Enough to see what is wrong with a file; a wrong encoding gives thousands. */
+export const MOST_PROBLEMS = 10;
 const DEEP_INDENT = ' '.repeat(80);
 const OPTIONS = {
   version: '1.1',
@@ -67,17 +71,60 @@ function composeOnce(text: string): Composed | SyntaxProblem {
   const tokens: CST.Token[] = [];
   const brokenFlows: number[] = [];
   let count = 0;
+  let broken = 0;
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme === CST.FLOW_END) brokenFlows.push(parser.offset);
-    for (const token of parser.next(lexeme)) tokens.push(token);
+    for (const token of parser.next(lexeme)) {
+      tokens.push(token);
+      if (token.type === 'error' && ++broken > MOST_ERRORS) {
+        return notValid('UNEXPECTED_TOKEN', token.message, token.offset);
+      }
+    }
     if (parser.stack.length > MAX_DEPTH) {
       return new SyntaxProblem(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
     }
     if (++count > MAX_LEXEMES) return new SyntaxProblem(TOO_LARGE, parser.offset);
   }
   for (const token of parser.end()) tokens.push(token);
-  const documents = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
-  return { text, documents, brokenFlows };
+  try {
+    const documents = [...new BoundedComposer().compose(tokens, true, text.length)];
+    return { text, documents, brokenFlows };
+  } catch (error) {
+    if (error instanceof SyntaxProblem) return error;
+    throw error;
+  }
+}
+
+type OnError = (source: ErrorSource, code: ErrorCode, message: string, warning?: boolean) => void;
+type ErrorSource = number | [number, number] | { offset: number };
+
+/** Gives up, with the first error, when there are too many: a broken scalar may have one a character. */
+class BoundedComposer extends Composer {
+  constructor() {
+    super(OPTIONS);
+    // The library has no public way to hear of errors before the end of a document.
+    const library = this as unknown as { onError: OnError };
+    const report = library.onError;
+    let first: SyntaxProblem | undefined;
+    let count = 0;
+    library.onError = (source, code, message, warning) => {
+      first ??= notValid(code, message, offsetOf(source));
+      count += 1;
+      if (count > MOST_ERRORS) throw first;
+      report(source, code, message, warning);
+    };
+  }
+}
+
+function offsetOf(source: ErrorSource): number {
+  if (typeof source === 'number') return source;
+  return Array.isArray(source) ? source[0] : source.offset;
+}
+
+function notValid(code: ErrorCode, message: string, at: number): SyntaxProblem {
+  const text = `not valid YAML: ${message.replaceAll('\n', ' ')}`;
+  const discreet = DISCREET[code];
+  return new SyntaxProblem(text, at, discreet === undefined ? text : `not valid YAML: ${discreet}`);
 }
 
 interface Change {
@@ -118,11 +165,8 @@ export function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
   }
   const problems = new Map<number, SyntaxProblem>();
   for (const { code, message, pos } of document.errors) {
-    if (problems.has(pos[0])) continue;
-    const text = `not valid YAML: ${message.replaceAll('\n', ' ')}`;
-    const discreet = DISCREET[code];
-    const words = discreet === undefined ? text : `not valid YAML: ${discreet}`;
-    problems.set(pos[0], new SyntaxProblem(text, pos[0], words));
+    if (problems.size >= MOST_PROBLEMS) break;
+    if (!problems.has(pos[0])) problems.set(pos[0], notValid(code, message, pos[0]));
   }
   return [...problems.values()];
 }

@@ -8,7 +8,7 @@ import type { Node, Scalar, YAMLMap } from 'yaml';
 import { SyntaxProblem } from './json-tree.ts';
 import { resolvePlain } from './scalar.ts';
 import type { ObjectEntry, Repeated, Tree } from './tree.ts';
-import { compose, syntaxProblems } from './yaml-compose.ts';
+import { compose, MOST_PROBLEMS, syntaxProblems } from './yaml-compose.ts';
 
 export interface YamlDocument {
   /** Undefined when the document is empty or null. */
@@ -23,9 +23,6 @@ export interface YamlResult {
   /** The text that the offsets mean: that of the file, or nearly (same lines). */
   text: string;
 }
-
-/** Enough to see what is wrong with a file; a wrong encoding gives thousands. */
-const MOST_PROBLEMS = 10;
 
 /** Parses all documents of a text; never throws for anything the text can say. */
 export function parseYaml(text: string): YamlResult {
