@@ -13,6 +13,8 @@ const MAX_LEXEMES = 3 * MAX_VALUES;
 const MOST_REPAIRS = 100;
 /** So that a large broken file does not cost seconds: rounds times size. */
 const REPAIRED_CHARACTERS = 2 ** 20;
+/** A document costs as much as a hundred values. */
+const MAX_DOCUMENTS = 1000;
 /** An error costs more than a value; who reads a thousand of them? */
 const MOST_ERRORS = 1000;
 /** Enough to see what is wrong with a file; a wrong encoding gives thousands. */
@@ -72,12 +74,16 @@ function composeOnce(text: string): Composed | SyntaxProblem {
   const brokenFlows: number[] = [];
   let count = 0;
   let broken = 0;
+  let started = 0;
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme === CST.FLOW_END) brokenFlows.push(parser.offset);
     for (const token of parser.next(lexeme)) {
       tokens.push(token);
       if (token.type === 'error' && ++broken > MOST_ERRORS) {
         return notValid('UNEXPECTED_TOKEN', token.message, token.offset);
+      }
+      if (token.type === 'document' && ++started > MAX_DOCUMENTS) {
+        return new SyntaxProblem(`more than ${MAX_DOCUMENTS} documents`, token.offset);
       }
     }
     if (parser.stack.length > MAX_DEPTH) {
