@@ -21,6 +21,8 @@ export interface FuzzOptions {
   /** Most CPU time for one input. */
   readonly cpuLimitMs?: number;
   readonly heapMb?: number;
+  /** An input that is at work for so long never ends. */
+  readonly stuckMs?: number;
 }
 
 export interface FuzzReport {
@@ -70,10 +72,11 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const place = (): string => `seed ${options.seed}, input ${inputs[0]}`;
   let last = -1;
   const { promise, resolve, reject } = settled<FuzzReport>();
+  const { stuckMs = STUCK_MS } = options;
   const watch = setInterval(() => {
-    if (inputs[0] === last) reject(new Error(`no end after ${STUCK_MS} ms: ${place()}`));
+    if (inputs[0] === last) reject(new Error(`no end after ${stuckMs} ms: ${place()}`));
     last = inputs[0] ?? 0;
-  }, STUCK_MS);
+  }, stuckMs);
   worker.once('message', (report: FuzzReport | string) => {
     if (typeof report === 'string') reject(new Error(report));
     else resolve(report);

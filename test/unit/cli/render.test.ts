@@ -82,6 +82,7 @@ test('a container that cannot be asked for is named; the others are shown', asyn
 });
 
 interface OneContainer {
+  runtime_handler?: string;
   sandbox: {
     log_directory: string;
     dns_config: object;
@@ -181,6 +182,30 @@ test('a configuration file describes the node too', async () => {
     ],
     options: ['ndots:5'],
   });
+});
+
+test('runtime classes and claims are those of the configuration', async () => {
+  const file = path.join(dir, 'islet.yaml');
+  fs.writeFileSync(
+    file,
+    'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n' +
+      `staticPodPath: ${dir}\n---\napiVersion: islet.dev/v1alpha1\nkind: IsletConfiguration\n` +
+      'persistentVolumeDir: /data\nruntimeClasses: [{name: kata, handler: kata-qemu}]\n',
+  );
+  const kata = manifest(
+    'kata.yaml',
+    POD(
+      'kata',
+      '{runtimeClassName: kata, containers: [{name: c, image: x, volumeMounts: [{name: v, mountPath: /v}]}], ' +
+        'volumes: [{name: v, persistentVolumeClaim: {claimName: db}}]}',
+    ),
+  );
+  const rendered = await renderOne(kata, { config: file });
+  assert.equal(rendered.runtime_handler, 'kata-qemu');
+  assert.equal(rendered.containers.c.mounts[0]?.host_path, '/data/default/db');
+  const without = await render(kata);
+  assert.deepEqual([without.status, without.out], [1, '']);
+  assert.match(without.err, /kata/);
 });
 
 test('this machine on request', async () => {

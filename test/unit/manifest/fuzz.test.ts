@@ -29,6 +29,8 @@ test('an input that breaks a bound is named', async () => {
     fuzz({ ...run, cpuLimitMs: 0 }),
     /^Error: seed 5: took \d+ ms of CPU time\ninput: "/,
   );
+  // A thread takes longer to start.
+  await assert.rejects(fuzz({ ...run, stuckMs: 1 }), /^Error: no end after 1 ms: seed 5, input 0$/);
   await assert.rejects(fuzz({ ...run, heapMb: 8 }), /memory limit.*: seed 5, input \d+$/s);
 });
 
