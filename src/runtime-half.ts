@@ -67,6 +67,7 @@ export interface RuntimeHalfDeps {
 
 const START_PATIENCE_MS = 4_000;
 const PULL_PATIENCE_MS = 120_000;
+const FEATURES_RETRY_MS = 2_000;
 const CRASH_BACKOFF_BASE_MS = 10_000;
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 
@@ -297,12 +298,19 @@ export class RuntimeHalf {
     this.#deps.tasks.spawn('runtime features', (stop) => this.#askFeatures(stop));
   }
 
+  /** One try now; after a failure it goes on in the background, because pods may wait for the answer. */
   async #askFeatures(signal: AbortSignal): Promise<void> {
+    const { logger, tasks, clock } = this.#deps;
     try {
       await this.#features.status(signal);
+      this.manager.reconsider();
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.logger.warn('the runtime does not tell what it can do', { err: error });
+      logger.debug('the runtime does not tell what it can do', { err: error });
+      tasks.spawn('runtime features', async (stop) => {
+        await clock.sleep(FEATURES_RETRY_MS, stop);
+        await this.#askFeatures(stop);
+      });
     }
   }
 

@@ -96,6 +96,11 @@ export class PodManager {
     }
   }
 
+  /** Something of the node changed that may let a pod start. */
+  reconsider(): void {
+    if (this.#begun) this.#releaseWaiting();
+  }
+
   /** `<name>_<namespace>` of every wanted pod. */
   wantedNames(): ReadonlySet<string> {
     return new Set([...this.#desired.values()].map((d) => podFullName(d.pod)));

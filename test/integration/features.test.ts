@@ -7,7 +7,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { status as Code } from '@grpc/grpc-js';
 import type { Pod } from '../../src/api/pod.ts';
+import { SupplementalGroupsPolicy } from '../../src/cri/gen/cri_pb.ts';
 import type { CreateContainerRequest, RunPodSandboxRequest } from '../../src/cri/gen/cri_pb.ts';
 import { Bench, IMAGE } from '../support/bench.ts';
 
@@ -248,4 +250,22 @@ test('a pod that runs is not asked again, whatever the configuration has become'
   assert.equal(bench.pod('runs')?.status.reason, undefined);
   assert.deepEqual(bench.containers('runs'), ['CONTAINER_RUNNING#0']);
   assert.equal(sandboxes(bench).length, 1);
+});
+
+test('strict groups wait for a runtime that can, and start as soon as it says so', async (t) => {
+  const bench = await node(t, {});
+  bench.cri.fail('status', Code.UNKNOWN);
+  bench.apply('strict', {
+    hostNetwork: true,
+    securityContext: { supplementalGroups: [7], supplementalGroupsPolicy: 'Strict' },
+  });
+  await bench.startAgent();
+  const refused = 'SupplementalGroupsPolicyNotSupported';
+  await bench.until('it is refused', () => bench.pod('strict')?.status.reason === refused);
+  bench.cri.on('status', () => ({ status: READY, features: { supplementalGroupsPolicy: true } }));
+  await bench.until('it runs', () => bench.isRunning('strict'));
+  const { supplementalGroups, supplementalGroupsPolicy } =
+    created(bench)[0]?.config?.linux?.securityContext ?? assert.fail();
+  assert.deepEqual(supplementalGroups, [7n]);
+  assert.equal(supplementalGroupsPolicy, SupplementalGroupsPolicy.Strict);
 });
