@@ -1,6 +1,6 @@
 /**
  * Owns: the answers that the servers give about the running agent, from what it holds in memory.
- * Before the runtime has answered for the first time there are no workers yet: then the pods are those
+ * Before the runtime has listed what it runs for the first time there are no workers yet: then the pods are those
  * of the manifests, with their stored status.
  */
 import type { Pod } from './api/pod.ts';
@@ -43,7 +43,7 @@ export class LiveView implements AgentView {
 
   pods(): readonly Pod[] {
     const half = this.#deps.runtimeHalf();
-    if (half) return half.manager.pods();
+    if (half?.manager.begun) return half.manager.pods();
     return this.#deps.source.current().map(({ pod }) => {
       const status = this.#deps.statuses.restore(pod.metadata.uid) ?? pod.status;
       return { ...pod, status };

@@ -32,6 +32,8 @@ export const EventReason = {
   Starting: 'Starting',
   Unhealthy: 'Unhealthy',
   VolumePermissionChangeInProgress: 'VolumePermissionChangeInProgress',
+  /** islet's own: a changed manifest made this pod in place of another. */
+  ManifestChanged: 'ManifestChanged',
   /** islet's own: what the manifest directory made of a file. */
   ManifestRejected: 'ManifestRejected',
   /** islet's own: a field of the manifest that is unknown or cannot be honoured. */

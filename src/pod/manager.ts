@@ -168,9 +168,21 @@ export class PodManager {
       }
     }
     for (const [uid, desired] of this.#desired) {
-      if (!this.#workers.has(uid)) this.#add(PodWorker.forPod(this.#workerDeps(), desired));
+      if (this.#workers.has(uid)) continue;
+      this.#tellOfReplacement(desired.pod);
+      this.#add(PodWorker.forPod(this.#workerDeps(), desired));
     }
     this.#releaseWaiting();
+  }
+
+  /** A changed manifest is another pod, never the old one changed; who looks at it wants to know. */
+  #tellOfReplacement(pod: Pod): void {
+    const name = podFullName(pod);
+    for (const { ref } of this.#workers.values()) {
+      if (`${ref.name}_${ref.namespace}` !== name) continue;
+      const text = `the manifest changed: this pod replaces the one with uid ${ref.uid}`;
+      this.#deps.events.event(podTarget(pod), 'Normal', EventReason.ManifestChanged, text);
+    }
   }
 
   #add(worker: PodWorker): void {

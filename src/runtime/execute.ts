@@ -7,7 +7,7 @@ import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { namedContainer } from '../api/pod.ts';
-import { Annotation, EventReason } from '../api/reasons.ts';
+import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
 import { runtimeText } from '../cri/errors.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import type { Slot } from '../util/limiter.ts';
@@ -63,6 +63,8 @@ interface Context {
   readonly signal: AbortSignal;
   readonly failures: Map<string, StartFailure>;
   readonly started: string[];
+  /** By container name: why a half-made container of that name is still there. */
+  readonly halfMade: Map<string, string>;
   sandbox: Sandbox | undefined;
   triedAttempt: number | undefined;
 }
@@ -92,6 +94,7 @@ export class PodExecutor {
       signal,
       failures: new Map(),
       started: [],
+      halfMade: new Map(),
       sandbox: undefined,
       triedAttempt: undefined,
     };
@@ -144,11 +147,16 @@ export class PodExecutor {
 
   async #removeContainer(
     argument: { id: string; withLogs: boolean },
-    { input }: Context,
+    { input, halfMade }: Context,
   ): Promise<void> {
     const { runtime, files } = this.#deps;
     const record = input.status.containers.find((c) => c.id === argument.id);
-    await runtime.removeContainer(argument.id);
+    try {
+      await runtime.removeContainer(argument.id);
+    } catch (error) {
+      if (record?.state === 'created') halfMade.set(record.name, runtimeText(error));
+      throw error;
+    }
     if (!record) return;
     const { uid } = input.pod.metadata;
     const messagePath = record.annotations[Annotation.terminationMessagePath];
@@ -199,6 +207,13 @@ export class PodExecutor {
     const { input, signal } = context;
     const container = namedContainer(input.pod, name);
     if (!container) return;
+    const leftOver = context.halfMade.get(name);
+    if (leftOver !== undefined) {
+      // Never a second one beside it.
+      const message = `its half-made predecessor cannot be removed: ${leftOver}`;
+      context.failures.set(name, { reason: WaitingReason.CreateContainerError, message });
+      throw new StartFailed();
+    }
     context.sandbox ??= await this.#existingSandbox(input);
     const { pod, status, volumes, objectHashes, slot } = input;
     const start = { pod, status, volumes, objectHashes, slot, sandbox: context.sandbox };

@@ -151,14 +151,18 @@ function decideRunning(
 
 /**
  * Dead records beyond the newest one of each name go, with their logs (spec §14): the newest is what
- * `lastState` and `logs --previous` show.
+ * `lastState` and `logs --previous` show. A half-made one beside a newer one goes whatever it is.
  */
 function pruneDead(pod: Pod, status: RuntimePodStatus, planned: readonly Step[]): Step[] {
   const going = new Set(planned.flatMap((s) => (s.kind === 'removeContainer' ? [s.id] : [])));
   const initNames = new Set((pod.spec.initContainers ?? []).map((c) => c.name));
+  const newer = new Set<string>();
   const seen = new Set<string>();
   const out: Step[] = [];
   for (const container of status.containers) {
+    const halfMade = container.state === 'created' && newer.has(container.name);
+    newer.add(container.name);
+    if (halfMade) out.push(step('removeContainer', { id: container.id, withLogs: false }));
     if (container.state !== 'exited' || going.has(container.id)) continue;
     if (seen.has(container.name)) {
       out.push(

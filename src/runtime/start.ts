@@ -110,8 +110,11 @@ export class ContainerStarter {
     const exited = blameless
       ? undefined
       : status.containers.find((c) => c.name === container.name && c.state === 'exited');
-    const pause = this.#deps.backoff.check(pod, container, exited);
-    if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
+    // A half-made one had served its pause; only its start was cut off.
+    if (previous?.state !== 'created') {
+      const pause = this.#deps.backoff.check(pod, container, exited);
+      if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
+    }
     const slot = await context.slot();
     const image = await this.#deps.puller.ensure(
       {
@@ -192,17 +195,17 @@ export class ContainerStarter {
     return this.#postStart(context, container, id, run.target, signal);
   }
 
-  /** Previous record's count + 1; else by the log files, else by the store: counts only grow. */
+  /** One more than record, store and, where there is no record, log files know of: counts only grow. */
   async #restartCount(
     pod: Pod,
     container: Container,
     previous: RuntimeContainerStatus | undefined,
   ): Promise<number> {
+    const stored = this.#deps.backoff.storedCount(pod.metadata.uid, container.name) ?? -1;
     const kept = Number(previous?.annotations[Annotation.restartCount]);
-    if (Number.isInteger(kept)) return kept + 1;
+    if (Number.isInteger(kept)) return Math.max(kept, stored) + 1;
     const logged = await this.#deps.files.lastLogNumber(pod, container.name);
-    const stored = this.#deps.backoff.storedCount(pod.metadata.uid, container.name);
-    return Math.max(logged ?? -1, stored ?? -1) + 1;
+    return Math.max(logged ?? -1, stored) + 1;
   }
 
   async #config(

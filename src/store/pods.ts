@@ -59,7 +59,10 @@ export class PodRecords {
     store.add(this.#table);
   }
 
-  /** Nothing is written when nothing changed; a new `finished` is on disk at the return. */
+  /**
+   * Nothing is written when nothing changed; a new `finished` is on disk at the return, and so is a
+   * restart: a count that was shown once must not go back because the agent was killed.
+   */
   put(pod: PodRecord): void {
     const old = this.#table.get(pod.uid);
     const row: Row = {
@@ -71,7 +74,8 @@ export class PodRecords {
     const finishedNow = old?.finished !== row.finished;
     if (old && !finishedNow && old.status === row.status && old.name === row.name) return;
     this.#table.set(pod.uid, row);
-    this.#store.touch(finishedNow ? 'now' : 'soon');
+    const restarted = old && restartsIn(pod.status) > restartsIn(parseStatus(old.status));
+    this.#store.touch(finishedNow ? 'now' : restarted ? 'prompt' : 'soon');
   }
 
   get(uid: string): PodRecord | undefined {
@@ -98,6 +102,11 @@ export class PodRecords {
   delete(uid: string): void {
     if (this.#table.delete(uid)) this.#store.touch('soon');
   }
+}
+
+function restartsIn({ initContainerStatuses = [], containerStatuses = [] }: PodStatus): number {
+  const all = [...initContainerStatuses, ...containerStatuses];
+  return all.reduce((sum, { restartCount }) => sum + restartCount, 0);
 }
 
 /** A status is only a base for the next one: one that cannot be read counts as none. */

@@ -68,7 +68,8 @@ export class RestartRecords {
       return;
     }
     this.#table.set(keyOf(uid, container), { ...record });
-    this.#store.touch('soon');
+    // Before the container runs again: whoever kills the agent then does not shorten its next pause.
+    this.#store.touch(record.delayMs > 0 ? 'prompt' : 'soon');
   }
 
   get(uid: string, container: string): RestartRecord | undefined {

@@ -1,6 +1,6 @@
 /**
  * What must not stay: anything of a pod whose manifest went while no agent ran, and what an agent
- * killed in the middle of a start has left half-made.
+ * killed in the middle of a start has left half-made. Between creation and start: cases-gap.test.ts.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,7 +14,7 @@ import type { TestContainerd } from '../support/containerd.ts';
 import { CriProxy } from './cri-proxy.ts';
 import type { HoldPoint } from './cri-proxy.ts';
 import { LOOP, manifest, running, shell, statusOf } from './manifest.ts';
-import { Runtime, idOf, lives } from './runtime.ts';
+import { Runtime, eventOf, idOf, lives } from './runtime.ts';
 
 /** Longer than nothing, much shorter than the default of 30 s. */
 const GRACE_S = 3;
@@ -73,7 +73,7 @@ test('a manifest removed while no agent ran: its pod gets its own grace, then al
   assert.deepEqual(Object.keys(await traces(pod)), [
     ...['containers', 'sandboxes', 'mounts', 'cgroups', 'directories', 'logs', 'links'],
   ]);
-  const tasks = runtime.watch();
+  const tasks = await runtime.watch();
 
   await agent.stop();
   agent.remove('doomed.yaml');
@@ -82,7 +82,7 @@ test('a manifest removed while no agent ran: its pod gets its own grace, then al
   await agent.start();
   const exit = await until(
     'its process has ended',
-    () => tasks.find((task) => task.kind === 'exit' && task.id === id),
+    () => eventOf(tasks, 'exit', id),
     FAR_BELOW_DEFAULT_S,
   );
   assert.equal(exit.exitStatus, 137);
@@ -102,7 +102,6 @@ const GAPS: readonly { method: string; point: HoldPoint; what: string; left: str
     what: 'a container and its answer',
     left: ['created'],
   },
-  { method: 'StartContainer', point: 'before', what: 'creation and start', left: ['created'] },
   { method: 'StartContainer', point: 'after', what: 'a start and its answer', left: ['running'] },
 ];
 
@@ -129,18 +128,6 @@ for (const { method, point, what, left } of GAPS)
     agent.remove(`${name}.yaml`);
   });
 
-test('containerd killed between a container’s creation and its start: the same', async () => {
-  const name = 'gap-containerd';
-  const hold = proxy.hold('StartContainer', 'before');
-  agent.apply(`${name}.yaml`, manifest(name, shell(LOOP)));
-  await until('the call is held', () => hold.reached);
-  await containerd.kill();
-  hold.drop();
-  await containerd.restart();
-  await onceAndWhole(await running(agent, name));
-  agent.remove(`${name}.yaml`);
-});
-
 /** One ready sandbox, one running container that the agent knows, no other but old ones that are over. */
 async function onceAndWhole(pod: Pod): Promise<void> {
   const { uid, name } = pod.metadata;
@@ -156,23 +143,3 @@ async function onceAndWhole(pod: Pod): Promise<void> {
     throw new Error(JSON.stringify({ containers, sandboxes: ready }));
   });
 }
-
-test('a crashing container whose start was cut off runs again, attempts only grow', async () => {
-  const script = '[ -e /m/lived ] && exec sleep 1000; touch /m/lived; exit 1';
-  const volumeMounts = [{ name: 'm', mountPath: '/m' }];
-  const spec = { restartPolicy: 'OnFailure', volumes: [{ name: 'm', emptyDir: {} }] };
-  const first = proxy.hold('StartContainer', 'before');
-  agent.apply('gap-crash.yaml', manifest('gap-crash', shell(script, { volumeMounts }), spec));
-  await until('its first start is held', () => first.reached);
-  // The first one goes through; whatever comes next is held again.
-  const second = proxy.hold('StartContainer', 'before');
-  first.release();
-  await until('its second start is held', () => second.reached);
-  await agent.stop('SIGKILL');
-  second.drop();
-  await agent.start();
-  const pod = await running(agent, 'gap-crash');
-  await onceAndWhole(pod);
-  assert.ok(statusOf(pod).restartCount >= 1);
-  agent.remove('gap-crash.yaml');
-});

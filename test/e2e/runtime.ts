@@ -52,6 +52,17 @@ export class Runtime {
     return this.#client.runtime.listPodSandboxes({ podUid });
   }
 
+  /** Sandboxes of every pod that ever had this name and whose record is still there. */
+  async sandboxesNamed(podName: string): Promise<PodSandbox[]> {
+    const all = await this.#client.runtime.listPodSandboxes({});
+    return all.filter(({ metadata }) => metadata.name === podName);
+  }
+
+  /** As `crictl stopp` does, and the end of the machine. */
+  stopSandbox(id: string): Promise<void> {
+    return this.#client.runtime.stopPodSandbox(id);
+  }
+
   removeContainer(id: string): Promise<void> {
     return this.#client.runtime.removeContainer(id);
   }
@@ -75,15 +86,24 @@ export class Runtime {
   }
 
   /** Starts and exits of processes from now on, in the runtime's own order; grows by itself. */
-  watch(): TaskEvent[] {
+  async watch(): Promise<TaskEvent[]> {
     const { ctr, socket } = this.#address;
     const args = ['-a', socket, '-n', 'k8s.io', 'events'];
     const watcher = spawn(ctr, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     this.#watcher = watcher;
     const seen: TaskEvent[] = [];
+    let heard = false;
     createInterface({ input: watcher.stdout }).on('line', (line) => {
+      heard = true;
       const event = taskEvent(line);
       if (event) seen.push(event);
+    });
+    // ctr does not say when it listens: something harmless happens until it tells of it.
+    let tries = 0;
+    await until('the events of the runtime are heard', () => {
+      const label = ['-a', socket, 'namespaces', 'label', 'k8s.io', `islet-test=${tries++}`];
+      if (!heard) execFileSync(ctr, label);
+      return heard;
     });
     return seen;
   }
@@ -99,6 +119,15 @@ export class Runtime {
 /** The id alone of `containerd://<id>`. */
 export function idOf(containerID: string | undefined): string {
   return containerID?.replace(/^containerd:\/\//, '') ?? '';
+}
+
+/** The first event of this kind about a container. */
+export function eventOf(
+  tasks: readonly TaskEvent[],
+  kind: TaskEvent['kind'],
+  id: string,
+): TaskEvent | undefined {
+  return tasks.find((task) => task.kind === kind && task.id === id);
 }
 
 export function lives(pid: number): boolean {

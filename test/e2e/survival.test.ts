@@ -1,16 +1,19 @@
 /**
  * A running pod is never hurt by anything but a valid change of its manifest (design.md, promise 2):
- * one pod runs through everything that happens in this file and keeps its container.
+ * one pod runs through everything that happens in this file and keeps its container. Harmless writes to
+ * the manifest directory: cases-manifest.test.ts.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
 import { stringify } from 'yaml';
-import { NODE_NAME, makeAgent, until } from '../support/agent.ts';
+import type { Pod } from '../../src/api/pod.ts';
+import { NODE_NAME, makeAgent } from '../support/agent.ts';
 import type { TestAgent } from '../support/agent.ts';
 import { startContainerd } from '../support/containerd.ts';
 import type { TestContainerd } from '../support/containerd.ts';
+import { atWork, verdict } from './look.ts';
 import { LOOP, identity, manifest, podThat, running, shell, statusOf } from './manifest.ts';
 import { Runtime, idOf, lives } from './runtime.ts';
 
@@ -31,8 +34,6 @@ let agent: TestAgent;
 let steady: object;
 let worn: object;
 let process_: { id: string; pid: number };
-let newPods = 0;
-let looks = 0;
 
 before(async () => {
   containerd = await startContainerd();
@@ -59,11 +60,7 @@ after(async () => {
 
 /** Nothing happened to the pods, and nothing is about to: a new pod has started meanwhile. */
 async function unharmed(): Promise<void> {
-  newPods += 1;
-  const name = `new-${newPods}`;
-  agent.apply(`${name}.yaml`, manifest(name, shell(LOOP)));
-  await running(agent, name);
-  agent.remove(`${name}.yaml`);
+  await atWork(agent);
   const pod = await running(agent, 'steady');
   assert.deepEqual(identity(pod), steady);
   assert.ok(lives(process_.pid));
@@ -75,35 +72,17 @@ async function unharmed(): Promise<void> {
   assert.deepEqual(identity(await running(agent, 'worn')), worn);
 }
 
-/** Resolves when the agent has listed the directory and judged what it found, after this call. */
-async function looked(): Promise<void> {
-  looks += 1;
-  const name = `zz-look-${looks}.yaml`;
-  agent.apply(name, 'kind: Nonsense\n');
-  await until('a new file is seen', async () => (await agent.file(name))?.state === 'invalid');
-  agent.remove(name);
-}
-
-async function verdict(file: string, state: string): Promise<readonly string[]> {
-  const found = await until(`${file} is ${state}`, async () => {
-    const view = await agent.file(file);
-    if (view?.state !== state) throw new Error(`it is ${JSON.stringify(view)}`);
-    return view;
-  });
-  return found.messages;
-}
-
 test('a broken edit, also over an agent restart', async () => {
   agent.apply('steady.yaml', stringify(STEADY).replace('containers:', 'containers: 5 #'));
-  await verdict('steady.yaml', 'invalid');
+  await verdict(agent, 'steady.yaml', 'invalid');
   const events = await agent.events('steady');
   assert.ok(events.some(({ reason }) => reason === 'ManifestRejected'));
   await agent.restart();
-  await verdict('steady.yaml', 'invalid');
+  await verdict(agent, 'steady.yaml', 'invalid');
   assert.equal((await agent.file('steady.yaml'))?.usingLastGood, true);
   await unharmed();
   agent.apply('steady.yaml', stringify(STEADY));
-  await verdict('steady.yaml', 'accepted');
+  await verdict(agent, 'steady.yaml', 'accepted');
   await unharmed();
 });
 
@@ -132,64 +111,6 @@ test('containerd killed and started again; the agent finds it again by itself', 
   await unharmed();
 });
 
-test('a manifest touched or rewritten with the same meaning', async () => {
-  const file = path.join(agent.manifests, 'steady.yaml');
-  const yaml = stringify(STEADY);
-  const { spec, metadata, kind, apiVersion } = STEADY;
-  const variants: [string, () => void][] = [
-    ['touched', () => fs.utimesSync(file, new Date(), new Date())],
-    ['the same bytes in place', () => fs.writeFileSync(file, yaml)],
-    ['the same bytes renamed over it', () => agent.apply('steady.yaml', yaml)],
-    ['a comment', () => agent.apply('steady.yaml', `# nothing new\n${yaml}`)],
-    [
-      'another order',
-      () => agent.apply('steady.yaml', stringify({ spec, metadata, kind, apiVersion })),
-    ],
-    ['JSON', () => agent.apply('steady.yaml', STEADY)],
-    [
-      'a default spelt out',
-      () => agent.apply('steady.yaml', { ...STEADY, spec: { ...spec, restartPolicy: 'Always' } }),
-    ],
-    ['0.1 for 100m', () => agent.apply('steady.yaml', yaml.replace('100m', '"0.1"'))],
-  ];
-  for (const [what, change] of variants) {
-    change();
-    await looked();
-    assert.deepEqual(identity(await agent.pod('steady')), steady, what);
-    assert.equal((await agent.file('steady.yaml'))?.state, 'accepted', what);
-  }
-  await unharmed();
-  await agent.restart();
-  await unharmed();
-});
-
-test('a second file with the same pod, first in order, also over an agent restart', async () => {
-  agent.apply('aa-second.yaml', manifest('steady', shell('echo impostor')));
-  const [message = ''] = await verdict('aa-second.yaml', 'duplicate');
-  for (const name of ['aa-second.yaml', 'steady.yaml'])
-    assert.ok(message.includes(path.join(agent.manifests, name)), message);
-  await unharmed();
-  await agent.restart();
-  await verdict('aa-second.yaml', 'duplicate');
-  await unharmed();
-  agent.remove('aa-second.yaml');
-});
-
-test('backup files beside it, also over an agent restart', async () => {
-  const old = stringify(manifest('steady', shell('echo impostor')));
-  const names = [
-    'steady.yaml.bak',
-    'steady.yaml~',
-    '#steady.yaml#',
-    '.steady.yaml',
-    'steady.yaml.orig',
-  ];
-  for (const name of names) agent.apply(name, old);
-  for (const name of names) await verdict(name, 'ignored');
-  await agent.restart();
-  await unharmed();
-});
-
 test('the agent killed', async () => {
   await agent.restart('SIGKILL');
   await unharmed();
@@ -197,4 +118,22 @@ test('the agent killed', async () => {
     (await agent.pods()).filter((p) => p.metadata.name === `steady-${NODE_NAME}`).length,
     1,
   );
+});
+
+test('a pod that succeeded is not run again, even when the runtime has forgotten it', async () => {
+  const spec = { restartPolicy: 'Never' };
+  agent.apply('once.yaml', manifest('once', shell('echo did it'), spec));
+  const succeeded = (pod: Pod): boolean => pod.status.phase === 'Succeeded';
+  const { metadata } = await podThat(agent, 'once', 'has succeeded', succeeded);
+  await agent.stop();
+  await runtime.removePod(metadata.uid);
+  assert.deepEqual(await runtime.containers(metadata.uid), []);
+  await agent.start();
+  await atWork(agent);
+  const pod = await podThat(agent, 'once', 'has succeeded', succeeded);
+  assert.equal(pod.metadata.uid, metadata.uid);
+  assert.equal(statusOf(pod).state.terminated?.exitCode, 0);
+  assert.deepEqual(await runtime.containers(metadata.uid), []);
+  assert.deepEqual(await runtime.sandboxes(metadata.uid), []);
+  agent.remove('once.yaml');
 });

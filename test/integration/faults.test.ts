@@ -58,6 +58,53 @@ describe('a runtime that misbehaves', () => {
     assert.deepEqual(bench.containers('gap'), ['CONTAINER_RUNNING#1']);
   });
 
+  it('one that cannot be removed gets no second beside it, and the status says why', async (t) => {
+    const bench = await Bench.start(t);
+    const { createContainer, removeContainer } = bench.cri.runtime.handlers;
+    bench.cri.hang('startContainer');
+    bench.apply('gap');
+    await bench.startAgent();
+    await bench.until('it waits', () => bench.cri.callsOf('startContainer').length === 1);
+    await bench.stopAgent();
+    bench.cri.reset();
+    let failures = 1;
+    bench.cri.on('removeContainer', (request) => {
+      if (failures-- > 0) throw new Error('device is busy');
+      return removeContainer!(request);
+    });
+    const beside: string[][] = [];
+    bench.cri.on('createContainer', (request) => {
+      beside.push(bench.containers('gap'));
+      return createContainer!(request);
+    });
+    await bench.startAgent();
+    const waiting = () => bench.pod('gap')?.status.containerStatuses?.[0]?.state.waiting;
+    await bench.until('why', () => waiting()?.message?.includes('device is busy') === true);
+    assert.equal(waiting()?.reason, 'CreateContainerError');
+    await bench.until('it runs', () => bench.isRunning('gap'));
+    assert.deepEqual(beside, [[]]);
+    assert.deepEqual(bench.containers('gap'), ['CONTAINER_RUNNING#1']);
+  });
+
+  it('one made after a crash has served its pause: its successor starts at once, counted on', async (t) => {
+    const bench = await Bench.start(t);
+    bench.apply('gap');
+    await bench.startAgent();
+    await bench.until('it runs', () => bench.isRunning('gap'));
+    bench.cri.hang('startContainer');
+    for (const [id, { status }] of bench.cri.runtime.containers) {
+      bench.cri.runtime.exit(id, 1);
+      status.finishedAt = BigInt(Math.round(clock.wall())) * 1_000_000n;
+    }
+    await bench.until('it waits', () => bench.cri.callsOf('startContainer').length === 2);
+    await bench.stopAgent();
+    bench.cri.reset();
+    await bench.startAgent();
+    await bench.until('it runs again', () => bench.isRunning('gap'));
+    assert.deepEqual(bench.containers('gap'), ['CONTAINER_EXITED#0', 'CONTAINER_RUNNING#2']);
+    assert.ok(!eventsOf(bench, 'gap').includes('BackOff'));
+  });
+
   it('a runtime that is not there yet is waited for, and one that comes back is used again', async (t) => {
     const bench = await Bench.start(t);
     bench.cri.kill();

@@ -35,6 +35,7 @@ describe('PodManager', () => {
       await settle(6);
       assert.deepEqual(w.log.slice(0, 3), ['start v1', 'stop v1', 'release v1']);
       assert.deepEqual(w.log.slice(3).sort(), ['purge v1', 'start v2']);
+      assert.deepEqual(w.events, ['ManifestChanged web-edge1']);
     }));
 
   it('makes a pod wait for the host port of one that is ending under another name', () =>

@@ -65,6 +65,15 @@ describe('a pod without init containers', () => {
       ['remove app-1', 'start regular app'],
     ],
     [
+      'has a half-made container beside one that runs: removed, whatever it was for',
+      podOf(),
+      runtimeOf(
+        [sandboxOf()],
+        [recordOf(app, 'running', { at: 2 }), recordOf(app, 'created', { at: 1 })],
+      ),
+      ['remove app-1'],
+    ],
+    [
       'has a container in an unknown state: killed first',
       podOf(),
       runtimeOf([sandboxOf()], [recordOf(app, 'unknown')]),

@@ -5,6 +5,14 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { StoreFixture, contents, fill, target } from './store-fixture.ts';
 
+/** A store on the files as a killed agent leaves them: the log not yet merged, nothing flushed. */
+function killed(f: StoreFixture): StoreFixture {
+  const after = new StoreFixture();
+  for (const suffix of ['', '-wal']) copyFileSync(f.path + suffix, after.path + suffix);
+  after.open();
+  return after;
+}
+
 describe('store', () => {
   let f: StoreFixture;
   beforeEach(() => {
@@ -55,10 +63,7 @@ describe('store', () => {
   it('keeps a finished pod finished even when the agent is killed right after', () => {
     const pod = { uid: 'u', namespace: 'n', name: 'p', status: { phase: 'Succeeded' as const } };
     f.store.pods.put({ ...pod, finished: 'Succeeded' });
-    // The files as a killed agent leaves them: the log not yet merged, nothing flushed.
-    const after = new StoreFixture();
-    for (const suffix of ['', '-wal']) copyFileSync(f.path + suffix, after.path + suffix);
-    after.open();
+    const after = killed(f);
     assert.equal(after.store.recovered, undefined);
     assert.equal(after.store.pods.finished('u'), 'Succeeded');
     assert.equal(after.store.pods.get('u')?.status.phase, 'Succeeded');
@@ -75,6 +80,29 @@ describe('store', () => {
     );
     f.store.restarts.deletePod('a');
     assert.deepEqual(f.store.restarts.uids(), ['a/b']);
+  });
+
+  it('keeps count and pause of a crash loop as they were when the agent was killed', () => {
+    const status = (restartCount: number) => ({
+      phase: 'Running' as const,
+      containerStatuses: [
+        { ...{ name: 'app', image: 'i', imageID: 'i', ready: false, restartCount } },
+        { ...{ name: 'side', image: 'i', imageID: 'i', ready: true, restartCount: 0 } },
+      ].map((one) => ({ ...one, started: true, state: {}, lastState: {} })),
+    });
+    const pod = { uid: 'u', namespace: 'n', name: 'p', finished: undefined };
+    f.store.pods.put({ ...pod, status: status(0) });
+    for (const count of [1, 2]) {
+      f.store.restarts.put('u', 'app', { count, delayMs: count * 10_000 });
+      const afterStart = killed(f);
+      assert.equal(afterStart.store.restarts.get('u', 'app')?.count, count);
+      assert.equal(afterStart.store.restarts.get('u', 'app')?.delayMs, count * 10_000);
+      afterStart.end();
+      f.store.pods.put({ ...pod, status: status(count) });
+      const afterLook = killed(f);
+      assert.deepEqual(afterLook.store.pods.get('u')?.status, status(count));
+      afterLook.end();
+    }
   });
 
   it('keeps a large manifest too', () => {
