@@ -11,6 +11,7 @@ import { NODE_NAME, finished, islet, makeAgent, spawnIslet, until } from '../sup
 import type { CliResult, TestAgent } from '../support/agent.ts';
 import { startContainerd } from '../support/containerd.ts';
 import type { TestContainerd } from '../support/containerd.ts';
+import { logOf } from './look.ts';
 import { LOOP, manifest, podThat, running, shell, statusOf } from './manifest.ts';
 
 /** Its first life ends with 3, the second goes on. */
@@ -71,6 +72,11 @@ before(async () => {
     const { restartCount, ready } = statusOf(pod);
     return restartCount === 1 && ready;
   });
+  for (const [name, last] of [
+    ['web', 'again\n'],
+    ['lives', 'second life\n'],
+  ] as const)
+    await until(`${name} has spoken`, async () => (await logOf(agent, name)).endsWith(last));
   agent.apply('web-again.yaml', manifest('web', shell('echo impostor')));
   await until('the duplicate is seen', async () => agent.file('web-again.yaml'));
 });

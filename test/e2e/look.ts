@@ -54,11 +54,11 @@ export function sample(
   let done = false;
   const loop = async (): Promise<void> => {
     while (!done) {
-      const looked = await agent.pod(name).then(
+      const answer = await agent.pod(name).then(
         (pod) => ({ pod }),
         () => undefined, // no agent answers just now
       );
-      if (looked) seen.add(describe(looked.pod));
+      if (answer) seen.add(described(answer.pod, describe));
       await sleep(SAMPLE_MS);
     }
   };
@@ -68,6 +68,23 @@ export function sample(
     await ended;
     return [...seen];
   };
+}
+
+function described(pod: Pod | undefined, describe: (pod: Pod | undefined) => string): string {
+  try {
+    return describe(pod);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Waits until the log of a pod is not empty; a container runs a moment before it says something. */
+export async function logOf(agent: TestAgent, name: string): Promise<string> {
+  return until(`${name} says something`, async () => {
+    const { stdout, stderr } = await agent.cli('logs', name);
+    if (stdout === '') throw new Error(stderr);
+    return stdout;
+  });
 }
 
 function unused(prefix: string): string {
