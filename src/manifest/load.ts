@@ -10,7 +10,7 @@ import { Annotation } from '../api/reasons.ts';
 import { messageOf } from '../util/errors.ts';
 import { decode } from './decode.ts';
 import { setDefaults } from './defaults.ts';
-import { describe, quoted, similar } from './describe.ts';
+import { describe, describeType, quoted, similar } from './describe.ts';
 import { setIdentity } from './identity.ts';
 import type {
   ConfigMapObject,
@@ -55,9 +55,9 @@ export function loadManifest(content: Uint8Array, options: LoadOptions): LoadedF
 }
 
 function load(content: Uint8Array, options: LoadOptions): LoadedFile {
-  const { trees, problems, lines } = parseManifest(content);
+  const { trees, problems, lines, hidden } = parseManifest(content);
   if (problems.length > 0) return { documents: [], errors: problems, warnings: [] };
-  const loader = new Loader(lines, options);
+  const loader = new Loader(lines, hidden, options);
   for (const tree of trees) {
     if (loader.errors.length >= MOST_ERRORS) break;
     loader.document(tree);
@@ -72,24 +72,23 @@ class Loader {
   readonly errors: Problem[] = [];
   readonly warnings: Problem[] = [];
   readonly #lines: Lines;
+  /** Whether a document that is no mapping may be a Secret gone wrong. */
+  readonly #hidden: boolean;
   readonly #options: LoadOptions;
   /** Documents of kinds that islet has no use for. */
   readonly #foreign: Problem[] = [];
   readonly #seen = new Map<string, number>();
 
-  constructor(lines: Lines, options: LoadOptions) {
+  constructor(lines: Lines, hidden: boolean, options: LoadOptions) {
     this.#lines = lines;
+    this.#hidden = hidden;
     this.#options = options;
   }
 
   document(tree: Tree): void {
     if (tree.type !== 'object') {
-      return this.#fail(
-        'decode',
-        '',
-        `expected a mapping with kind, found ${describe(tree)}`,
-        tree.at,
-      );
+      const found = this.#hidden ? describeType(tree) : describe(tree);
+      return this.#fail('decode', '', `expected a mapping with kind, found ${found}`, tree.at);
     }
     switch (this.#kindOf(tree)) {
       case 'Pod':

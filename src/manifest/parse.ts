@@ -14,25 +14,29 @@ export interface ParsedFile {
   trees: Tree[];
   problems: Problem[];
   lines: Lines;
+  /** Then no message quotes what a document is. */
+  hidden: boolean;
 }
 
 export function parseManifest(bytes: Uint8Array): ParsedFile {
   const decoded = decodeText(bytes);
   if (!decoded.ok) {
     const lines = new Lines(decoded.text);
-    return { trees: [], problems: [problemAt(lines, decoded.message, decoded.at)], lines };
+    const problems = [problemAt(lines, decoded.message, decoded.at)];
+    return { trees: [], problems, lines, hidden: true };
   }
   const { trees, problems, text } = decoded.json
     ? jsonTrees(decoded.text)
     : yamlTrees(decoded.text);
   const lines = new Lines(text);
-  const hide = mayHoldSecret(text);
+  const hidden = mayHoldSecret(text);
   return {
     trees: problems.length > 0 ? [] : trees,
     problems: problems.map(({ message, discreet, at }) =>
-      problemAt(lines, hide ? discreet : message, at),
+      problemAt(lines, hidden ? discreet : message, at),
     ),
     lines,
+    hidden,
   };
 }
 

@@ -66,7 +66,7 @@ function plain(value: unknown): unknown {
 }
 
 /** Nowhere else in the files, in no message, and neither is a good part of it. */
-const MARKS = ['Xq7ZsecretvalueK', 'zW9hiddenkeyP4'];
+const MARKS = ['Xq7Zpa55phra5eK', 'zW9hidd3nw0rdP4'];
 
 /** As for any manifest; and as long as the file says that it holds a Secret, no message shows a value. */
 export function checkSecret(content: Uint8Array): boolean {

@@ -78,6 +78,7 @@ test('no message shows a value of a Secret', () => {
     secret.replace('hunter2', '12345678'),
     secret.replace('stringData: {pw: hunter2}', 'data: {pw: "hunter2!"}'),
     secret.replace('stringData: {pw: hunter2}', 'data: [hunter2]'),
+    JSON.stringify(secret.slice(-30)),
     secret.replace('{pw: hunter2}', '{"p w": hunter2}'),
     secret.replace('hunter2', '!!int hunter2'),
   ];
