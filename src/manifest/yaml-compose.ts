@@ -11,8 +11,9 @@ import { MAX_DEPTH, MAX_VALUES, SyntaxProblem, TOO_LARGE } from './json-tree.ts'
 const MAX_LEXEMES = 3 * MAX_VALUES;
 /** Each round mends one line of a flow collection. */
 const MOST_REPAIRS = 100;
-/** So that a large broken file does not cost seconds: rounds times size. */
+/** So that a large broken file does not cost seconds: rounds times size, in both measures. */
 const REPAIRED_CHARACTERS = 2 ** 20;
+const REPAIRED_LEXEMES = 200_000;
 /** A document costs as much as a hundred values. */
 const MAX_DOCUMENTS = 1000;
 /** An error costs more than a value; who reads a thousand of them? */
@@ -43,6 +44,8 @@ const DISCREET: Partial<Record<ErrorCode, string>> = {
 export interface Composed {
   text: string;
   documents: Document.Parsed[];
+  /** How many of the lexer's units the text has: what reading it costs. */
+  lexemes: number;
   /** Offsets of lines on which the library gave a flow collection up. */
   brokenFlows: number[];
 }
@@ -56,7 +59,11 @@ export function compose(text: string): Composed | SyntaxProblem {
   const first = composeOnce(text);
   if (first instanceof SyntaxProblem) return first;
   let now = first;
-  const rounds = Math.min(MOST_REPAIRS, REPAIRED_CHARACTERS / (text.length + 1));
+  const rounds = Math.min(
+    MOST_REPAIRS,
+    REPAIRED_CHARACTERS / (text.length + 1),
+    REPAIRED_LEXEMES / (first.lexemes + 1),
+  );
   for (let round = 1; round <= rounds; round++) {
     const changes = repairs(now);
     if (changes.length === 0) break;
@@ -94,7 +101,7 @@ function composeOnce(text: string): Composed | SyntaxProblem {
   for (const token of parser.end()) tokens.push(token);
   try {
     const documents = [...new BoundedComposer().compose(tokens, true, text.length)];
-    return { text, documents, brokenFlows };
+    return { text, documents, lexemes: count, brokenFlows };
   } catch (error) {
     if (error instanceof SyntaxProblem) return error;
     throw error;
