@@ -252,7 +252,7 @@ export class RuntimeHalf {
       ...{ features, facts, events, clock, objects },
     });
     const executor = new PodExecutor({
-      ...{ runtime, starter, killer, sandboxes, files, events, logger },
+      ...{ runtime, starter, backoff, killer, sandboxes, files, events, logger },
     });
     const runtimeView = this.#runtimeView();
     const probes = this.#probes;

@@ -58,6 +58,7 @@ export type AdmissionReason = (typeof AdmissionReason)[keyof typeof AdmissionRea
 export const WaitingReason = {
   ContainerCreating: 'ContainerCreating',
   PodInitializing: 'PodInitializing',
+  RestartingAllContainers: 'RestartingAllContainers',
   CrashLoopBackOff: 'CrashLoopBackOff',
   CreateContainerConfigError: 'CreateContainerConfigError',
   CreateContainerError: 'CreateContainerError',

@@ -208,6 +208,11 @@ export class PodSync {
     if (outcome.error !== undefined) {
       return { kind: 'failed', error: outcome.error, networkNotReady: false };
     }
+    // What was cleared away is started by the next pass, from what the runtime shows then.
+    if (steps.some((s) => s.kind === 'resetContainer')) {
+      memory.reasons.clear();
+      return { kind: 'settled', retryMs: 0 };
+    }
     return this.#resultOf(pod, memory, outcome.failures);
   }
 

@@ -19,6 +19,8 @@ export interface RestartRecord {
   readonly count: number;
   readonly delayMs: number;
   readonly lastRestartWallMs?: number | undefined;
+  /** When the newest run ended, where its record was removed although it counts (RestartAllContainers). */
+  readonly endedWallMs?: number | undefined;
 }
 
 export interface RestartStore {
@@ -55,11 +57,13 @@ export class CrashBackoff {
     container: Container,
     exited: RuntimeContainerStatus | undefined,
   ): BackoffVerdict {
-    if (!exited || isOtherImage(container, exited)) return { kind: 'go' };
     const record = this.#current(pod, container);
-    if (!record || ranLongSince(record, exited)) return { kind: 'go' };
+    const end = endOf(container, exited, record);
+    if (!record || !end || ranLongSince(record, end)) return { kind: 'go' };
+    if (record.delayMs === 0) return { kind: 'go' }; // started once, no crash yet
     const delayMs = Math.min(record.delayMs, this.#deps.range.maxMs);
-    const leftMs = this.#finishedAt(pod, exited, delayMs) + delayMs - this.#deps.clock.monotonic();
+    const finishedMs = this.#finishedAt(pod, container, end, delayMs);
+    const leftMs = finishedMs + delayMs - this.#deps.clock.monotonic();
     return leftMs > 0 ? { kind: 'wait', delayMs, leftMs } : { kind: 'go' };
   }
 
@@ -72,14 +76,26 @@ export class CrashBackoff {
   ): void {
     const uid = pod.metadata.uid;
     const record = this.#current(pod, container);
-    const anew =
-      !exited || !record || ranLongSince(record, exited) || isOtherImage(container, exited);
+    const end = endOf(container, exited, record);
+    const before = !end || !record || ranLongSince(record, end) ? 0 : record.delayMs;
+    const crashed = exited !== undefined || record?.endedWallMs !== undefined;
     this.#deps.store.put(uid, container.name, {
       count,
-      delayMs: exited ? nextDelay(this.#deps.range, anew ? undefined : record.delayMs) : 0,
+      delayMs: crashed ? nextDelay(this.#deps.range, before > 0 ? before : undefined) : 0,
       lastRestartWallMs: this.#deps.clock.wall(),
     });
     this.#finished.delete(`${uid}/${container.name}`);
+  }
+
+  /** The record of `exited` is about to be removed, and yet the run counts. */
+  removed(pod: Pod, exited: RuntimeContainerStatus): void {
+    const { uid } = pod.metadata;
+    const record = this.#deps.store.get(uid, exited.name);
+    const count = Number(exited.annotations[Annotation.restartCount] ?? exited.attempt);
+    this.#deps.store.put(uid, exited.name, {
+      ...(record ?? { count, delayMs: 0 }),
+      endedWallMs: wallMsOf(exited.finishedAt),
+    });
   }
 
   /** The restart count that the store remembers, for when runtime and logs have forgotten it. */
@@ -94,25 +110,51 @@ export class CrashBackoff {
   }
 
   #current(pod: Pod, container: Container): RestartRecord | undefined {
-    const record = this.#deps.store.get(pod.metadata.uid, container.name);
-    return record && record.delayMs > 0 ? record : undefined; // 0: started once, no crash yet
+    return this.#deps.store.get(pod.metadata.uid, container.name);
   }
 
-  /** When `exited` finished on the monotonic clock, fixed when it is first looked at. */
-  #finishedAt(pod: Pod, exited: RuntimeContainerStatus, delayMs: number): number {
-    const key = `${pod.metadata.uid}/${exited.name}`;
+  /** When the run finished on the monotonic clock, fixed when it is first looked at. */
+  #finishedAt(pod: Pod, container: Container, end: RunEnd, delayMs: number): number {
+    const key = `${pod.metadata.uid}/${container.name}`;
     const known = this.#finished.get(key);
-    if (known?.id === exited.id) return known.atMs;
-    const age = this.#deps.clock.wall() - Number(exited.finishedAt / NS_PER_MS);
+    if (known?.id === end.id) return known.atMs;
+    const age = this.#deps.clock.wall() - end.finishedWallMs;
     const atMs = this.#deps.clock.monotonic() - Math.min(Math.max(age, 0), delayMs);
-    this.#finished.set(key, { id: exited.id, atMs });
+    this.#finished.set(key, { id: end.id, atMs });
     return atMs;
   }
 }
 
-function ranLongSince(record: RestartRecord, exited: RuntimeContainerStatus): boolean {
-  const startedMs = record.lastRestartWallMs ?? Number(exited.startedAt / NS_PER_MS);
-  return Number(exited.finishedAt / NS_PER_MS) - startedMs > FORGIVEN_AFTER_MS;
+/** The end of a run, from its record or, where that is gone, from the store. */
+interface RunEnd {
+  /** Tells one end from the next. */
+  readonly id: string;
+  readonly finishedWallMs: number;
+  readonly startedWallMs: number | undefined;
+}
+
+function endOf(
+  container: Container,
+  exited: RuntimeContainerStatus | undefined,
+  record: RestartRecord | undefined,
+): RunEnd | undefined {
+  if (exited) {
+    if (isOtherImage(container, exited)) return undefined;
+    const startedWallMs = wallMsOf(exited.startedAt);
+    return { id: exited.id, finishedWallMs: wallMsOf(exited.finishedAt), startedWallMs };
+  }
+  const finishedWallMs = record?.endedWallMs;
+  if (finishedWallMs === undefined) return undefined;
+  return { id: `ended ${finishedWallMs}`, finishedWallMs, startedWallMs: undefined };
+}
+
+function wallMsOf(nanoseconds: bigint): number {
+  return Number(nanoseconds / NS_PER_MS);
+}
+
+function ranLongSince(record: RestartRecord, end: RunEnd): boolean {
+  const startedMs = record.lastRestartWallMs ?? end.startedWallMs ?? end.finishedWallMs;
+  return end.finishedWallMs - startedMs > FORGIVEN_AFTER_MS;
 }
 
 /** A changed image (of a manifest with a uid of its own) is not to blame for the crashes of the old one. */

@@ -13,7 +13,9 @@ import type { RuntimeService } from '../cri/model.ts';
 import type { Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
+import type { CrashBackoff } from './crash-backoff.ts';
 import type { RuntimePodStatus } from './model.ts';
+import { newestContainer } from './model.ts';
 import type { MountedVolume } from './mounts.ts';
 import type { ObjectHashes } from './object-hash.ts';
 import { decideSandbox } from './plan.ts';
@@ -29,6 +31,7 @@ export interface ExecutorDeps {
     'runPodSandbox' | 'podSandboxStatus' | 'stopPodSandbox' | 'removePodSandbox' | 'removeContainer'
   >;
   readonly starter: ContainerStarter;
+  readonly backoff: Pick<CrashBackoff, 'removed'>;
   readonly killer: PodKiller;
   readonly sandboxes: SandboxBuilder;
   readonly files: PodFiles;
@@ -81,6 +84,9 @@ export class PodExecutor {
     this.#table = {
       killPod: (_, context) => this.#killPod(context),
       killContainer: (argument, context) => this.#killContainer(argument, context),
+      stopContainers: (argument, { input, signal }) =>
+        this.#deps.killer.killContainers(input, argument.ids, signal),
+      resetContainer: (argument, context) => this.#resetContainer(argument, context),
       removeContainer: (argument, context) => this.#removeContainer(argument, context),
       removeSandbox: (argument) => this.#removeSandbox(argument.id),
       createSandbox: (argument, context) => this.#createSandbox(argument, context),
@@ -169,6 +175,20 @@ export class PodExecutor {
       record.id,
       argument.withLogs ? number : undefined,
     );
+  }
+
+  /** The log of the newest run stays; those before it go, as they would with their records. */
+  async #resetContainer(argument: { id: string; ended: boolean }, context: Context): Promise<void> {
+    const { pod, status } = context.input;
+    const record = status.containers.find((c) => c.id === argument.id);
+    if (!record) return;
+    if (argument.ended) this.#deps.backoff.removed(pod, record);
+    const isNewest = newestContainer(status, record.name) === record;
+    await this.#removeContainer({ id: record.id, withLogs: !isNewest }, context);
+    if (isNewest) {
+      const number = Number(record.annotations[Annotation.restartCount] ?? record.attempt);
+      await this.#deps.files.removeLogsBefore(pod.metadata, record.name, number);
+    }
   }
 
   async #removeSandbox(id: string): Promise<void> {

@@ -13,6 +13,7 @@ import { isRunningPod, newestContainer } from './model.ts';
 import { planInit } from './plan-init.ts';
 import type { PlanInput } from './plan-input.ts';
 import { killForChange, killOf, reasonToKill } from './plan-kill.ts';
+import { isRestartingAll, planRestartAll } from './restart-all.ts';
 import { shouldRestart } from './restart-policy.ts';
 import type { Step } from './step.ts';
 import { step } from './step.ts';
@@ -22,6 +23,8 @@ export type SandboxDecision =
   | { readonly kind: 'create'; readonly attempt: number; readonly changed: boolean };
 
 export function computePodActions(input: PlanInput): Step[] {
+  // First of all: what else is there to do depends on what is left of the pod then.
+  if (isRestartingAll(input.pod, input.status)) return planRestartAll(input.pod, input.status);
   const decision = decideSandbox(input.pod, input.status, input.lastTriedAttempt);
   const steps =
     decision.kind === 'create'

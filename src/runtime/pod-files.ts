@@ -127,6 +127,21 @@ export class PodFiles {
     }
   }
 
+  /** Removes what is left of the logs of runs before number `restartCount`. */
+  async removeLogsBefore(
+    pod: { namespace: string; name: string; uid: string },
+    container: string,
+    restartCount: number,
+  ): Promise<void> {
+    const dir = path.join(this.logDir(pod), container);
+    for (const name of await readdir(dir).catch(() => [])) {
+      const number = /^(\d+)\.log/.exec(name)?.[1];
+      if (number !== undefined && Number(number) < restartCount) {
+        await rm(path.join(dir, name), { force: true });
+      }
+    }
+  }
+
   /** Removes the logs of a pod and every link to them, also of runs that the runtime has forgotten. */
   async removePodLogs(pod: { namespace: string; name: string; uid: string }): Promise<void> {
     const logs = this.logDir(pod);

@@ -21,27 +21,27 @@ export function effectiveRestartPolicy(pod: Pod, container: Container): RestartP
   return container.restartPolicy ?? pod.spec.restartPolicy;
 }
 
-/** First a matching rule of the container, then its own policy, then that of the pod (§6). */
+/**
+ * First a matching rule of the container, then its own policy, then that of the pod (§6). A regular init
+ * container that ended well has done its work and never runs again, whatever rules and policies say (§5).
+ */
 export function restartDecision(
   pod: Pod,
   container: Container,
   exit: ContainerExit,
 ): RestartDecision {
+  if (initPassed(pod, container, exit)) return 'stay';
   if (container.restartPolicy !== undefined) {
     const rule = container.restartPolicyRules?.find((r) => ruleMatches(r, exit.exitCode));
     if (rule !== undefined) return rule.action === 'Restart' ? 'restart' : 'restart-all-containers';
   }
-  if (initPassed(pod, container, exit)) return 'stay';
   const failed = isRegularInit(pod, container) || exit.exitCode !== 0;
   return policyRestarts(effectiveRestartPolicy(pod, container), failed) ? 'restart' : 'stay';
 }
 
-/**
- * Whether a container that ended so is started again. A regular init container that ended well has
- * done its work and never is, whatever rules and policies say (§5).
- */
+/** Whether a container that ended so is started again. */
 export function shouldRestart(pod: Pod, container: Container, exit: ContainerExit): boolean {
-  return restartDecision(pod, container, exit) !== 'stay' && !initPassed(pod, container, exit);
+  return restartDecision(pod, container, exit) !== 'stay';
 }
 
 /** A regular init container failed: exit ≠ 0, or killed for memory whatever its code says (§5). */

@@ -20,6 +20,10 @@ export interface StepMap {
   killPod: Record<never, never>;
   /** Stop one container with its grace period. */
   killContainer: { id: string; name: string; reason: KillReason; message: string };
+  /** Stop several at once, without grace. */
+  stopContainers: { ids: readonly string[] };
+  /** Remove a record so that its container begins anew; `ended`: the run counts for the crash back-off. */
+  resetContainer: { id: string; ended: boolean };
   /** Remove the record of a container that does not run, and its log when `withLogs`. */
   removeContainer: { id: string; withLogs: boolean };
   /** Stop and remove a sandbox that serves no container any more. */
@@ -55,6 +59,8 @@ export function endsPlan(failed: Step): boolean {
       return false;
     case 'killPod':
     case 'killContainer':
+    case 'stopContainers':
+    case 'resetContainer':
     case 'createSandbox':
       return true;
   }

@@ -10,9 +10,8 @@ import type { Container, Pod } from '../api/pod.ts';
 import { ConditionType } from '../api/reasons.ts';
 import type { ConditionStatus, PodCondition, PodPhase, PodStatus } from '../api/status.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
-import { newestContainer } from '../runtime/model.ts';
 import { decideSandbox } from '../runtime/plan.ts';
-import { restartDecision } from '../runtime/restart-policy.ts';
+import { isRestartingAll, mayRestartAll } from '../runtime/restart-all.ts';
 import type { ContainerStatuses } from './container-status.ts';
 import { apiTime } from './time.ts';
 
@@ -52,7 +51,7 @@ export function podConditions(
     readyOf(pod, foreign, containersReady),
     containersReady,
     draft('PodScheduled', true),
-    ...restartingOf(pod, runtime),
+    ...restartingOf(pod, runtime, phase),
     ...missingOf(input.missingObjects, phase),
   ];
   return [...foreign, ...own.map((condition) => withTimes(input, condition))];
@@ -155,29 +154,19 @@ function listMessage(
 }
 
 /** Only pods with such a rule have this condition (§6.1). */
-function restartingOf(pod: Pod, runtime: RuntimePodStatus): Draft[] {
+function restartingOf(pod: Pod, runtime: RuntimePodStatus, phase: PodPhase): Draft[] {
   const type = 'AllContainersRestarting';
-  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  const hasRule = (c: Container): boolean =>
-    c.restartPolicyRules?.some((r) => r.action === 'RestartAllContainers') ?? false;
-  if (!all.some(hasRule)) return [];
-  const restarting = all.some((container) => {
-    const record = newestContainer(runtime, container.name);
-    return (
-      record?.state === 'exited' &&
-      restartDecision(pod, container, record) === 'restart-all-containers'
-    );
-  });
-  return [
-    restarting
-      ? draft(
-          type,
-          true,
-          'RestartAllContainersStarted',
-          'container exited with restart policy rule',
-        )
-      : draft(type, false),
-  ];
+  if (!mayRestartAll(pod)) return [];
+  if (phase === 'Succeeded') return [draft(type, false, 'PodCompleted')];
+  if (phase === 'Failed') return [draft(type, false, 'PodFailed')];
+  if (!isRestartingAll(pod, runtime)) return [draft(type, false)];
+  const message = 'container exited with restart policy rule';
+  return [draft(type, true, 'RestartAllContainersStarted', message)];
+}
+
+/** Whether the status before said that the pod starts over. */
+export function wasRestartingAll(previous: PodStatus): boolean {
+  return statusOf(previous, 'AllContainersRestarting') === 'True';
 }
 
 /** islet's own: there only while something is missing, so that other pods have upstream's conditions. */

@@ -7,6 +7,7 @@
  *
  * Leaves to others: which record counts, and what its absence means (container-status.ts).
  */
+import { WaitingReason } from '../api/reasons.ts';
 import type {
   ContainerState,
   ContainerStateTerminated,
@@ -26,6 +27,33 @@ export const LOST_WHEN_DELETED =
 /** Nobody knows how it ended: reported like a kill, so that it never passes for a success. */
 export function lostState(message: string): ContainerStateTerminated {
   return { exitCode: 137, reason: 'ContainerStatusUnknown', message };
+}
+
+const REMOVED_FOR_RESTART = 'The container is removed because RestartAllContainers in place';
+
+/**
+ * Of a container whose record was removed because the whole pod starts over (§6.1).
+ * Unlike the kubelet: the last run keeps its id, by which its log is found.
+ */
+export function restartingStates(
+  before: ContainerStatus,
+): Pick<ContainerStatus, 'state' | 'lastState'> {
+  const why = {
+    reason: WaitingReason.RestartingAllContainers,
+    message: REMOVED_FOR_RESTART,
+  };
+  const { containerID } = before;
+  return {
+    state: { waiting: why },
+    lastState: {
+      terminated: { exitCode: 137, ...why, ...(containerID === undefined ? {} : { containerID }) },
+    },
+  };
+}
+
+/** Whether a run ended only because the whole pod starts over: then it runs again, whatever its policy. */
+export function endedForRestart(end: ContainerStateTerminated): boolean {
+  return end.reason === WaitingReason.RestartingAllContainers;
 }
 
 export function stateOf(

@@ -9,11 +9,14 @@ import { isSidecar } from '../api/pod.ts';
 import type { Container } from '../api/pod.ts';
 import type { ContainerState, ContainerStatus } from '../api/status.ts';
 import type { RuntimeContainerStatus } from '../runtime/model.ts';
+import { isRestartingAll } from '../runtime/restart-all.ts';
 import { initFailed, wouldStart } from '../runtime/restart-policy.ts';
+import { wasRestartingAll } from './conditions.ts';
 import {
   LOST_WHEN_DELETED,
   containerId,
   lostState,
+  restartingStates,
   stateOf,
   waitingState,
 } from './container-state.ts';
@@ -124,7 +127,8 @@ function withoutRecord(
   role: Role,
   before: ContainerStatus | undefined,
 ): ContainerStatus {
-  if (before?.state.terminated !== undefined) return before;
+  const over = startsOver(input);
+  if (before?.state.terminated !== undefined && !over) return before;
   const fresh: ContainerStatus = {
     name: container.name,
     state: firstState(input, role),
@@ -135,12 +139,22 @@ function withoutRecord(
     imageID: '',
     started: false,
   };
+  if (before !== undefined && over) {
+    // Told once, and then for as long as it goes on.
+    if (before.state.waiting !== undefined) return { ...fresh, state: before.state };
+    return { ...fresh, ...restartingStates(before), restartCount: before.restartCount + 1 };
+  }
   if (before?.state.running === undefined || fresh.state.waiting === undefined) return fresh;
   return {
     ...fresh,
     lastState: { terminated: lostState(LOST_WHEN_DELETED) },
     restartCount: fresh.restartCount + (input.pod.metadata.deletionTimestamp === undefined ? 1 : 0),
   };
+}
+
+/** All records go or have just gone, to begin anew in the same sandbox (§6.1). */
+function startsOver({ pod, runtime, previous, terminal }: StatusInput): boolean {
+  return !terminal && (isRestartingAll(pod, runtime) || wasRestartingAll(previous));
 }
 
 function firstState(input: StatusInput, role: Role): ContainerState {

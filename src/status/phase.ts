@@ -5,9 +5,16 @@
 import { Annotation } from '../api/reasons.ts';
 import { isSidecar } from '../api/pod.ts';
 import type { Container, Pod } from '../api/pod.ts';
-import type { ContainerState, ContainerStatus, PodPhase } from '../api/status.ts';
+import type {
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  PodPhase,
+} from '../api/status.ts';
 import type { RuntimePodStatus } from '../runtime/model.ts';
+import { isRestartingAll } from '../runtime/restart-all.ts';
 import { initFailed, shouldRestart } from '../runtime/restart-policy.ts';
+import { endedForRestart } from './container-state.ts';
 import type { ContainerStatuses } from './container-status.ts';
 
 interface Counts {
@@ -27,6 +34,18 @@ interface Counts {
 }
 
 export function phaseOf(
+  pod: Pod,
+  runtime: RuntimePodStatus,
+  statuses: ContainerStatuses,
+  terminal: boolean,
+): PodPhase {
+  const phase = phaseNow(pod, runtime, statuses, terminal);
+  // What ended is about to run again, whatever the policies say (§6.1).
+  const startsOver = !terminal && isRestartingAll(pod, runtime);
+  return startsOver && (phase === 'Succeeded' || phase === 'Failed') ? 'Running' : phase;
+}
+
+function phaseNow(
   pod: Pod,
   runtime: RuntimePodStatus,
   statuses: ContainerStatuses,
@@ -78,7 +97,7 @@ function countInit(
 ): void {
   const ended = endOf(state, lastState);
   if (ended === undefined) n.initPending++;
-  else if (initFailed(ended) && !shouldRestart(pod, container, ended)) n.initFailed++;
+  else if (initFailed(ended) && isFinal(pod, container, ended)) n.initFailed++;
 }
 
 function countSidecar(n: Counts, status: ContainerStatus | undefined): void {
@@ -107,12 +126,16 @@ function countRegular(
   if (ended !== undefined) {
     n.stopped++;
     if (state?.terminated?.exitCode === 0) n.succeeded++;
-    if (!shouldRestart(pod, container, ended)) n.stoppedFinal++;
+    if (isFinal(pod, container, ended)) n.stoppedFinal++;
   } else if (state?.waiting !== undefined) {
     n.waiting++;
   } else {
     n.unknown++;
   }
+}
+
+function isFinal(pod: Pod, container: Container, end: ContainerStateTerminated): boolean {
+  return !endedForRestart(end) && !shouldRestart(pod, container, end);
 }
 
 /** How it ended: terminated now, or waiting with a last run. */

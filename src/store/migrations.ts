@@ -31,6 +31,7 @@ const STEPS: readonly string[] = [
    CREATE TABLE image (
      ref TEXT PRIMARY KEY, last_used INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  'ALTER TABLE restart ADD COLUMN ended INTEGER',
 ];
 
 /** Brings the database up to this islet's version; throws IsletError `corrupt` for a newer one. */

@@ -11,6 +11,8 @@ export interface RestartRecord {
   readonly delayMs: number;
   /** Wall milliseconds of the last restart. */
   readonly lastRestartWallMs?: number | undefined;
+  /** Wall milliseconds of the end of the newest run, where the runtime's record of it was removed. */
+  readonly endedWallMs?: number | undefined;
 }
 
 /** A uid may hold any character, a container name no slash. */
@@ -20,32 +22,36 @@ const partsOf = (key: string): [uid: string, container: string] => {
   return [key.slice(0, at), key.slice(at + 1)];
 };
 
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined;
+const rounded = (value: number | undefined): number | null =>
+  value === undefined ? null : Math.round(value);
+
 const SPEC: TableSpec<RestartRecord> = {
-  select: 'SELECT uid, container, count, delay_ms, last_restart FROM restart',
-  upsert: `INSERT INTO restart (uid, container, count, delay_ms, last_restart) VALUES (?, ?, ?, ?, ?)
-           ON CONFLICT (uid, container) DO UPDATE SET count = excluded.count,
+  select: 'SELECT uid, container, count, delay_ms, last_restart, ended FROM restart',
+  upsert: `INSERT INTO restart (uid, container, count, delay_ms, last_restart, ended)
+           VALUES (?, ?, ?, ?, ?, ?)
+           ON CONFLICT (uid, container) DO UPDATE SET count = excluded.count, ended = excluded.ended,
              delay_ms = excluded.delay_ms, last_restart = excluded.last_restart`,
   remove: 'DELETE FROM restart WHERE uid = ? AND container = ?',
   fromRow: (row) => {
-    const last = row['last_restart'];
     return [
       keyOf(String(row['uid']), String(row['container'])),
       {
         count: Number(row['count']),
         delayMs: Number(row['delay_ms']),
-        lastRestartWallMs: typeof last === 'number' ? last : undefined,
+        lastRestartWallMs: numberOf(row['last_restart']),
+        endedWallMs: numberOf(row['ended']),
       },
     ];
   },
-  toParams: (key, row) => {
-    const last = row.lastRestartWallMs;
-    return [
-      ...partsOf(key),
-      row.count,
-      Math.round(row.delayMs),
-      last === undefined ? null : Math.round(last),
-    ];
-  },
+  toParams: (key, row) => [
+    ...partsOf(key),
+    row.count,
+    Math.round(row.delayMs),
+    rounded(row.lastRestartWallMs),
+    rounded(row.endedWallMs),
+  ],
   toKeyParams: partsOf,
 };
 
@@ -63,7 +69,8 @@ export class RestartRecords {
     if (
       old?.count === record.count &&
       old.delayMs === record.delayMs &&
-      old.lastRestartWallMs === record.lastRestartWallMs
+      old.lastRestartWallMs === record.lastRestartWallMs &&
+      old.endedWallMs === record.endedWallMs
     ) {
       return;
     }

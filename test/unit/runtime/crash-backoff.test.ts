@@ -108,4 +108,21 @@ describe('CrashLoopBackOff', () => {
     await pauses(t, 3);
     assert.equal(t.make().storedCount('uid-1', 'app'), 3);
   });
+
+  it('goes on although the record of the run that crashed was removed, also after an agent restart', async () => {
+    const t = setUp();
+    await pauses(t, 2);
+    t.backoff.removed(pod, exitedNow(t.clock, 'x'));
+    await t.clock.advance(5_000);
+    const wait = { kind: 'wait', delayMs: 20_000, leftMs: 15_000 };
+    assert.deepEqual(t.backoff.check(pod, app, undefined), wait);
+    assert.deepEqual(t.make().check(pod, app, undefined), wait);
+    await t.clock.advance(15_000);
+    assert.equal(t.backoff.check(pod, app, undefined).kind, 'go');
+    t.backoff.restarted(pod, app, undefined, 3);
+    const next = t.backoff.check(pod, app, exitedNow(t.clock, 'y'));
+    assert.deepEqual(next, { kind: 'wait', delayMs: 40_000, leftMs: 40_000 });
+    // Without a record and without a crash there is nothing to wait for.
+    assert.equal(t.backoff.check(pod, app, undefined).kind, 'go');
+  });
 });

@@ -120,6 +120,30 @@ describe('killPod', () => {
     ]);
   });
 
+  it('begins ten stops at once, and more when those take their time', async () => {
+    const r = new Runtime();
+    r.stopSeconds = 30;
+    const many = Array.from({ length: 25 }, (_, i) => containerOf(`c${i}`));
+    const status = runtimeOf(
+      [sandboxOf()],
+      many.map((c) => recordOf(c, 'running')),
+    );
+    const done = r.killer.killPod({ pod: podOf({ containers: many }), status }, {}, signal);
+    const begun: number[] = [];
+    for (const seconds of [0, 1, 1, 2]) {
+      await r.clock.advance(seconds * 1000);
+      begun.push(r.calls.length);
+    }
+    assert.deepEqual(begun, [10, 10, 20, 25]);
+    assert.ok(
+      r.calls.every((call) => call.endsWith(' 30')),
+      'waiting costs nobody its grace',
+    );
+    await r.clock.advance(40_000);
+    await done;
+    assert.equal(r.calls.at(-1), 'stop sandbox-0');
+  });
+
   it('gives a pod without a manifest what its containers remember: grace period and hook', async () => {
     const annotations = {
       [Annotation.podTerminationGracePeriod]: '7',

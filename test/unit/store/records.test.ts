@@ -76,7 +76,7 @@ describe('store', () => {
     f.reopen();
     assert.deepEqual(
       [...f.store.restarts.allOf('a/b').values()],
-      [{ count: 1, delayMs: 0, lastRestartWallMs: undefined }],
+      [{ count: 1, delayMs: 0, lastRestartWallMs: undefined, endedWallMs: undefined }],
     );
     f.store.restarts.deletePod('a');
     assert.deepEqual(f.store.restarts.uids(), ['a/b']);

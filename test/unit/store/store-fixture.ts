@@ -66,7 +66,12 @@ export function fill(store: Store, name: string): void {
   store.firstSeen.put(name, 6);
   const status = { phase: 'Running' as const, startTime: '2026-01-01T00:00:00Z' };
   store.pods.put({ uid: name, namespace: 'default', name, status });
-  store.restarts.put(name, 'app', { count: 3, delayMs: 20_000, lastRestartWallMs: 7 });
+  store.restarts.put(name, 'app', {
+    count: 3,
+    delayMs: 20_000,
+    lastRestartWallMs: 7,
+    endedWallMs: 9,
+  });
   store.images.touch(`image/${name}`, 8);
   store.events.event(target(name), 'Normal', 'Started', `started ${name}`);
 }
