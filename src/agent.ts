@@ -98,7 +98,8 @@ export class Agent {
       path: config.kubelet.staticPodPath,
       fileCheckFrequencyMs: config.kubelet.fileCheckFrequencyMs,
       nodeName: config.nodeName,
-      load: loadManifest,
+      load: (content, options) =>
+        loadManifest(content, { ...options, featureGates: config.kubelet.featureGates }),
       store: this.#store,
       digestOf: (content) => this.#hashKey.hash(content),
       events: this.#store.events,

@@ -82,6 +82,8 @@ export interface KubeletSettings {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Host ids of each pod with `hostUsers: false`. */
   readonly userNamespaceIdsPerPod: number;
+  /** As written; islet honours `ContainerStopSignals`, and any other name is accepted. */
+  readonly featureGates: Readonly<Record<string, boolean>>;
   readonly address: string;
   readonly port: number;
   readonly readOnlyPort: number;

@@ -109,6 +109,7 @@ function networkSettings(r: Reader, fileUsed: boolean) {
     resolvConf: r.get('resolvConf', '/etc/resolv.conf'),
     seccompDefault: r.get('seccompDefault', false),
     allowedUnsafeSysctls: r.get<string[]>('allowedUnsafeSysctls', []),
+    featureGates: r.get<Record<string, boolean>>('featureGates', {}),
     address: r.orDefault('address', '0.0.0.0'),
     port: r.orDefault('port', 10_250),
     readOnlyPort: r.get('readOnlyPort', fileUsed ? 0 : LEGACY_READ_ONLY_PORT),

@@ -10,7 +10,7 @@ import {
   resourcesToProto,
   seLinuxToProto,
 } from './convert.ts';
-import { GROUPS_POLICY, PROPAGATION } from './enums.ts';
+import { GROUPS_POLICY, PROPAGATION, signalNumber } from './enums.ts';
 import { ContainerConfigSchema } from './gen/cri_pb.ts';
 import type {
   ContainerConfig as ContainerConfigMessage,
@@ -37,6 +37,7 @@ export function containerConfigToProto(config: ContainerConfig): ContainerConfig
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
     tty: config.tty,
+    stopSignal: signalNumber(config.stopSignal),
     linux: {
       resources: resourcesToProto(config.resources),
       securityContext: containerSecurity(config.security),

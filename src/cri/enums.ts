@@ -91,3 +91,10 @@ export function eventKind(type: pb.ContainerEventType): ContainerEventKind | und
       return undefined;
   }
 }
+
+/** The signal that the API calls `name`; none, or one nobody knows, leaves it to the runtime. */
+export function signalNumber(name: string | undefined): pb.Signal {
+  const key = (name ?? '').replace('RTMIN+', 'RTMINPLUS').replace('RTMAX-', 'RTMAXMINUS');
+  const number = Object.entries(pb.Signal).find(([known]) => known === key)?.[1];
+  return typeof number === 'number' ? number : pb.Signal.RUNTIME_DEFAULT;
+}

@@ -176,6 +176,8 @@ export interface ContainerConfig {
   stdin: boolean;
   stdinOnce: boolean;
   tty: boolean;
+  /** As the API names it, e.g. `SIGUSR1` or `SIGRTMIN+1`; absent: that of the image. */
+  stopSignal?: string;
   resources: LinuxResources;
   security: ContainerSecurity;
 }

@@ -14,6 +14,7 @@ import {
   type SecretDocument,
   problemText,
 } from './model.ts';
+import { withoutPastLife } from './past-life.ts';
 
 /** `loadManifest` of load.ts. */
 export type Load = (content: Uint8Array, options: LoadOptions) => LoadedFile;
@@ -79,7 +80,7 @@ export function toCandidate(load: Load, nodeName: string, source: FileContent): 
     if (document.kind !== 'Pod') objects.push(document);
     else {
       const own = document.warnings.map((problem) => problemText(problem, file));
-      pods.push({ pod: document.pod, warnings: own });
+      pods.push({ pod: withoutPastLife(document.pod), warnings: own });
     }
   }
   return { kind: 'valid', digest, content, pods, objects, warnings };

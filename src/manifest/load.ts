@@ -22,6 +22,7 @@ import type {
   Stage,
 } from './model.ts';
 import { mayHoldSecret, parseManifest } from './parse.ts';
+import { pastLifeWarnings } from './past-life.ts';
 import { apiReferences } from './references.ts';
 import { configMapSchema, podSchema, secretSchema } from './schema-pod.ts';
 import { offsetOf } from './tree.ts';
@@ -31,6 +32,7 @@ import type { Unhonoured } from './unhonoured.ts';
 import { validateConfigMap, validateSecret } from './validate-object.ts';
 import { validatePod } from './validate.ts';
 import type { Invalid } from './validation.ts';
+import { lifecycleWarnings } from './without-effect.ts';
 
 /** A hostile file could give one a value. */
 const MOST_ERRORS = 100;
@@ -170,7 +172,9 @@ class Loader {
     this.#once(tree, 'Pod', podFullName(pod));
     if (this.errors.length > before) return;
     this.#restartOnChange(tree, pod, own);
-    own.push(...this.#unhonoured(tree, ignored));
+    const gates = this.#options.featureGates ?? {};
+    const idle = [...ignored, ...pastLifeWarnings(pod), ...lifecycleWarnings(pod, gates)];
+    own.push(...this.#unhonoured(tree, idle));
     this.documents.push({ kind: 'Pod', pod, warnings: own, line: this.#line(tree.at) });
   }
 

@@ -78,10 +78,15 @@ export interface LoadedFile {
   warnings: Problem[];
 }
 
+/** As in the KubeletConfiguration; a gate that is not named has its default. */
+export type FeatureGates = Readonly<Record<string, boolean>>;
+
 export interface LoadOptions {
   /** Absolute path; part of the uid of each pod. */
   path: string;
   nodeName: string;
+  /** Default: all as they are by default. */
+  featureGates?: FeatureGates;
 }
 
 /** `file:line: field: message`, the form of a problem on one line. */

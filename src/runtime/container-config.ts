@@ -15,6 +15,7 @@ import { containerMounts, subPathRequests } from './mounts.ts';
 import { namespaceOptions } from './namespaces.ts';
 import type { ObjectHashes } from './object-hash.ts';
 import { objectsAnnotation } from './object-hash.ts';
+import type { NodeFacts } from './node-facts.ts';
 import { containerResources } from './resources.ts';
 import { containerSecurity, verifyRunAsNonRoot } from './security.ts';
 
@@ -76,6 +77,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
+    ...stopSignal(container, facts),
     resources: containerResources(pod, container, facts),
     security: containerSecurity(pod, container, image, namespaces, facts),
   };
@@ -94,6 +96,11 @@ export function containerSubPaths(input: EnvInput): SubPathRequest[] {
 /** Relative to the sandbox's log directory. */
 export function containerLogPath(container: Container, restartCount: number): string {
   return `${container.name}/${restartCount}.log`;
+}
+
+function stopSignal(container: Container, facts: NodeFacts): Pick<ContainerConfig, 'stopSignal'> {
+  const wanted = container.lifecycle?.stopSignal;
+  return wanted !== undefined && facts.stopSignals ? { stopSignal: wanted } : {};
 }
 
 function containerLabels(pod: Pod, container: Container): Record<string, string> {

@@ -41,6 +41,8 @@ export interface NodeFacts {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly seccompDefault: boolean;
+  /** Whether containers may choose their stop signal (feature gate ContainerStopSignals). */
+  readonly stopSignals: boolean;
   readonly cpuCFSQuota: boolean;
   /** False: an out-of-memory kill takes the whole container; only cgroup v2 can. */
   readonly singleProcessOOMKill: boolean;
@@ -95,6 +97,7 @@ export function nodeFacts(config: Config, machine: MachineFacts): NodeFacts {
     rootDir: config.rootDir,
     podLogsDir: kubelet.podLogsDir,
     seccompDefault: kubelet.seccompDefault,
+    stopSignals: kubelet.featureGates['ContainerStopSignals'] === true,
     cpuCFSQuota: kubelet.cpuCFSQuota,
     singleProcessOOMKill: kubelet.singleProcessOOMKill ?? machine.cgroupVersion === 1,
     podPidsLimit: kubelet.podPidsLimit,

@@ -38,6 +38,7 @@ export function factsOf(more: Partial<NodeFacts> = {}): NodeFacts {
     rootDir: '/var/lib/kubelet',
     podLogsDir: '/var/log/pods',
     seccompDefault: false,
+    stopSignals: false,
     cpuCFSQuota: true,
     singleProcessOOMKill: false,
     podPidsLimit: -1,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, PodSpec } from '../../../src/api/pod.ts';
+import { containerConfigJson } from '../../../src/cri/render.ts';
 import { containerConfig, containerSubPaths } from '../../../src/runtime/container-config.ts';
 import { podLogDirectory, sandboxConfig } from '../../../src/runtime/sandbox-config.ts';
 import { factsOf } from '../../support/facts.ts';
@@ -155,4 +156,11 @@ test('sub paths to prepare use the container’s environment', () => {
     { index: 0, volumeName: 'v', hostPath: '/vol', subPath: 'web-edge1/d' },
   ]);
   assert.deepEqual(containerSubPaths(inputOf()), []);
+});
+
+test('the stop signal is asked for only where the node lets containers choose it', () => {
+  const input = inputOf({ lifecycle: { stopSignal: 'SIGRTMIN+3' } });
+  assert.equal(containerConfigJson(containerConfig(input))['stop_signal'], undefined);
+  const asked = containerConfig({ ...input, facts: factsOf({ stopSignals: true }) });
+  assert.equal(containerConfigJson(asked)['stop_signal'], 'SIGRTMINPLUS3');
 });
