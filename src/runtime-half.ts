@@ -233,7 +233,8 @@ export class RuntimeHalf {
       }),
       credentials: { credentialsFor: () => Promise.resolve([]) },
     });
-    const killer = new PodKiller({ runtime, events, clock });
+    const nodeIp = facts.nodeIps[0];
+    const killer = new PodKiller({ runtime, events, clock, logger, objects, nodeIp });
     const messages = new TerminationMessages();
     const sandboxes = new SandboxBuilder({
       facts,

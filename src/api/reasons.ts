@@ -21,6 +21,7 @@ export const EventReason = {
   FailedSync: 'FailedSync',
   FailedValidation: 'FailedValidation',
   InspectFailed: 'InspectFailed',
+  LifecycleHTTPFallback: 'LifecycleHTTPFallback',
   Killing: 'Killing',
   MissingClusterDNS: 'MissingClusterDNS',
   NetworkNotReady: 'NetworkNotReady',

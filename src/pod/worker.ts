@@ -62,6 +62,8 @@ export interface WorkerDeps {
 const RETRY = { baseMs: 1_000, maxMs: 10_000 };
 const NETWORK_RETRY_MS = 1_000;
 const JITTER = 0.5;
+/** Whatever its manifest says, a pod that is removed has a second for its hooks. */
+const REMOVAL: KillOptions = { leastGraceSeconds: 1 };
 
 export class PodWorker {
   readonly ref: PodRef;
@@ -102,7 +104,7 @@ export class PodWorker {
     return new PodWorker(deps, ref, undefined, {
       kind: 'terminating',
       cause: 'orphaned',
-      options: {},
+      options: REMOVAL,
     });
   }
 
@@ -158,7 +160,7 @@ export class PodWorker {
       case 'waiting':
       case 'rejected':
       case 'syncing':
-        this.#become({ kind: 'terminating', cause: 'removed', options: {} });
+        this.#become({ kind: 'terminating', cause: 'removed', options: REMOVAL });
         break;
       case 'terminating':
         if (this.#state.cause === 'completed') this.#become({ ...this.#state, cause: 'removed' });

@@ -1,28 +1,34 @@
 /**
- * Owns: running a lifecycle handler (spec/pod-lifecycle.md §9.1): exec, httpGet, sleep.
+ * Owns: running a lifecycle handler (spec: pod-lifecycle.md §9.1): exec, httpGet, sleep.
+ * Invariant: what a hook prints reaches nobody but the first part of it, in the text of its failure.
  * Leaves to others: when a hook runs, how long it may take and what its failure means.
  */
-import type { HttpGetAction, LifecycleHandler } from '../api/pod.ts';
-import type { RuntimeService } from '../cri/model.ts';
+import type { EventRecorder, EventTarget } from '../api/event.ts';
+import type { LifecycleHandler } from '../api/pod.ts';
+import { EventReason } from '../api/reasons.ts';
+import { runtimeText } from '../cri/errors.ts';
+import type { ExecResult, RuntimeService } from '../cri/model.ts';
 import type { Clock } from '../util/clock.ts';
-import { IsletError, messageOf } from '../util/errors.ts';
+import { IsletError } from '../util/errors.ts';
+import type * as HttpModule from './hook-http.ts';
+import type { HttpHookTarget } from './hook-http.ts';
 
 export interface HookDeps {
   readonly runtime: Pick<RuntimeService, 'execSync'>;
+  readonly events: EventRecorder;
   readonly clock: Clock;
 }
 
-export interface HookTarget {
+export interface HookTarget extends HttpHookTarget {
   readonly containerId: string;
-  /** Where httpGet goes without a host. */
-  readonly podIp: string | undefined;
-  /** Named ports of the container. */
-  readonly ports: ReadonlyMap<string, number>;
+  readonly containerName: string;
+  /** What events about the container name. */
+  readonly event: EventTarget;
 }
 
 const OUTPUT_SHOWN = 1024;
 
-/** @throws IsletError `failed` or `invalid` with the text for the event. */
+/** @throws IsletError `failed` or `invalid` with the text for users. */
 export async function runHook(
   deps: HookDeps,
   handler: LifecycleHandler,
@@ -30,8 +36,9 @@ export async function runHook(
   signal: AbortSignal,
 ): Promise<void> {
   if (handler.exec) return runExec(deps, handler.exec.command ?? [], target, signal);
-  if (handler.httpGet) return runHttpGet(handler.httpGet, target, signal);
-  if (handler.sleep) return deps.clock.sleep(handler.sleep.seconds * 1000, signal);
+  if (handler.httpGet) return runHttpGet(deps, handler.httpGet, target, signal);
+  if (handler.sleep) return runSleep(deps, handler.sleep.seconds, target, signal);
+  // The API accepts tcpSocket here, and no handler at all in a container's annotation.
   throw new IsletError('invalid', 'invalid handler: only exec, httpGet and sleep can run');
 }
 
@@ -41,56 +48,67 @@ async function runExec(
   target: HookTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const result = await deps.runtime.execSync(target.containerId, command, 0, signal);
+  const what = `Exec lifecycle hook (${shown(command)})`;
+  let result: ExecResult;
+  try {
+    result = await deps.runtime.execSync(target.containerId, command, 0, signal);
+  } catch (cause) {
+    throw failed(what, target, runtimeText(cause), cause);
+  }
   if (result.exitCode === 0) return;
-  const output = Buffer.concat([result.stdout, result.stderr]).toString('utf8', 0, OUTPUT_SHOWN);
-  throw new IsletError(
-    'failed',
-    `command '${command.join(' ')}' exited with ${result.exitCode}: ${output.trimEnd()}`,
-  );
+  const why = `command '${command.join(' ')}' exited with ${result.exitCode}`;
+  throw failed(what, target, `${why}: ${outputOf(result)}`);
 }
 
-/** Any answer is a success; only a failed transport is a failure. */
 async function runHttpGet(
-  action: HttpGetAction,
+  deps: HookDeps,
+  action: NonNullable<LifecycleHandler['httpGet']>,
   target: HookTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const secure = action.scheme?.toUpperCase() === 'HTTPS';
-  const host = action.host ?? target.podIp;
-  const port = typeof action.port === 'number' ? action.port : namedPort(action.port, target);
-  if (!host) throw new IsletError('failed', 'failed to find networking container: no pod IP');
-  const { request } = secure ? await import('node:https') : await import('node:http');
-  const path = action.path?.startsWith('/') ? action.path : `/${action.path ?? ''}`;
-  await new Promise<void>((resolve, reject) => {
-    const call = request(
-      {
-        host,
-        port,
-        path,
-        signal,
-        rejectUnauthorized: false,
-        headers: {
-          'user-agent': 'kube-lifecycle/1.36',
-          ...Object.fromEntries((action.httpHeaders ?? []).map((h) => [h.name, h.value])),
-        },
-      },
-      (response) => {
-        response.resume();
-        resolve();
-      },
-    );
-    call.on('error', (cause) =>
-      reject(
-        new IsletError('failed', `Get "${host}:${port}${path}": ${messageOf(cause)}`, { cause }),
-      ),
-    );
-    call.end();
-  });
+  const { httpHook }: typeof HttpModule = await import('./hook-http.ts');
+  let plain: string | undefined;
+  try {
+    plain = await httpHook(action, target, signal);
+  } catch (cause) {
+    throw failed(`HTTP lifecycle hook (${action.path ?? ''})`, target, runtimeText(cause), cause);
+  }
+  if (plain === undefined) return;
+  const text = `request to HTTPS lifecycle hook ${plain} got HTTP response, retry with HTTP succeeded`;
+  const { kind, namespace, name, uid } = target.event;
+  deps.events.event(
+    { kind, namespace, name, uid },
+    'Warning',
+    EventReason.LifecycleHTTPFallback,
+    text,
+  );
 }
 
-function namedPort(port: string, target: HookTarget): number {
-  const found = target.ports.get(port) ?? Number(port);
-  if (Number.isInteger(found) && found > 0 && found < 65536) return found;
-  throw new IsletError('invalid', `couldn't find port: "${port}"`);
+async function runSleep(
+  deps: HookDeps,
+  seconds: number,
+  target: HookTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await deps.clock.sleep(seconds * 1000, signal);
+  } catch (cause) {
+    const why = 'container terminated before sleep hook finished';
+    throw failed(`Sleep lifecycle hook (${seconds})`, target, why, cause);
+  }
+}
+
+function failed(what: string, target: HookTarget, why: string, cause?: unknown): IsletError {
+  const { name, namespace, uid } = target.event;
+  const where = `Container "${target.containerName}" in Pod "${name}_${namespace}(${uid})"`;
+  return new IsletError('failed', `${what} for ${where} failed - error: ${why}`, { cause });
+}
+
+function shown(command: readonly string[]): string {
+  return `[${command.join(' ')}]`;
+}
+
+function outputOf({ stdout, stderr }: ExecResult): string {
+  const parts = [stdout, stderr].map((part) => part.subarray(0, OUTPUT_SHOWN));
+  return Buffer.concat(parts).toString('utf8', 0, OUTPUT_SHOWN).trimEnd();
 }

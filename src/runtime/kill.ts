@@ -4,22 +4,33 @@
  * Invariant: works from what the runtime knows (labels, annotations), so pods whose manifest is gone
  * are stopped as gently as others. Idempotent: what is gone already counts as stopped.
  */
+import type { ConfigObjects } from '../api/config-object.ts';
 import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { containerTarget } from '../api/event.ts';
-import type { Container, LifecycleHandler, Pod } from '../api/pod.ts';
-import { isSidecar, namedContainer } from '../api/pod.ts';
-import { Annotation, EventReason } from '../api/reasons.ts';
+import type { LifecycleHandler, Pod } from '../api/pod.ts';
+import { namedContainer } from '../api/pod.ts';
+import { EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import { Limiter } from '../util/limiter.ts';
+import type { Logger } from '../util/log.ts';
 import { runHook } from './hooks.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
+import { emptyRuntimeStatus } from './model.ts';
+import { redacted } from './redact.ts';
+import { graceOf, portsOf, preStopOf } from './stop-facts.ts';
+import type { Stoppable } from './stop-facts.ts';
+import { TerminationOrder } from './termination-order.ts';
 
 export interface KillerDeps {
   readonly runtime: Pick<RuntimeService, 'stopContainer' | 'stopPodSandbox' | 'execSync'>;
   readonly events: EventRecorder;
   readonly clock: Clock;
+  readonly logger: Logger;
+  readonly objects: ConfigObjects;
+  /** Where the hooks of a pod on the host's network go; default: nowhere. */
+  readonly nodeIp?: string | undefined;
 }
 
 export interface KillOptions {
@@ -27,6 +38,8 @@ export interface KillOptions {
   readonly graceSeconds?: number;
   /** Replaces the pod's own period where no override is given: that of the probe that failed. */
   readonly probeGraceSeconds?: number;
+  /** What a shorter period is made; so a pod that is removed has time for its hooks (spec §2.1). */
+  readonly leastGraceSeconds?: number;
   /** Event text; default `Stopping container <name>`. */
   readonly message?: string;
 }
@@ -109,74 +122,84 @@ export class PodKiller {
 
   /** Stops a container that was started just now and is in no status yet: its postStart hook failed. */
   async killStarted(
-    subject: { readonly pod: Pod },
-    container: Container,
-    id: string,
+    { pod, ips }: { readonly pod: Pod; readonly ips: readonly string[] },
+    container: { readonly id: string; readonly name: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const { pod } = subject;
-    const target = containerTarget(pod, container);
-    this.#deps.events.event(target, 'Normal', EventReason.Killing, 'FailedPostStartHook');
-    const grace = Math.max(pod.spec.terminationGracePeriodSeconds, SHORTEST_GRACE_S);
-    await this.#deps.runtime.stopContainer(id, grace, signal);
+    const { uid, name, namespace } = pod.metadata;
+    const status = { ...emptyRuntimeStatus(uid, name, namespace), ips };
+    const options = { message: 'FailedPostStartHook' };
+    const started = { ...container, annotations: {} };
+    await this.#stop({ status, pod }, started, options, undefined, signal);
   }
 
   async #stop(
     subject: KillSubject,
-    container: RuntimeContainerStatus,
+    container: Stoppable,
     options: KillOptions,
     order: TerminationOrder | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const spec = subject.pod && namedContainer(subject.pod, container.name);
-    const target = targetOf(subject, container.name, spec);
-    this.#deps.events.event(
-      target,
-      'Normal',
-      EventReason.Killing,
-      options.message ?? `Stopping container ${container.name}`,
-    );
-    let grace = graceOf(subject.pod, container, options);
-    const preStop = preStopOf(spec, container);
+    const { events, clock, runtime } = this.#deps;
+    const target = targetOf(subject, container.name);
+    const text = options.message ?? `Stopping container ${container.name}`;
+    events.event(target, 'Normal', EventReason.Killing, text);
+    let grace =
+      options.graceSeconds ??
+      Math.max(
+        graceOf(subject.pod, container, options.probeGraceSeconds),
+        options.leastGraceSeconds ?? 0,
+      );
+    const preStop = preStopOf(subject.pod, container);
     if (preStop && grace > 0) {
       grace -= await this.#seconds(() =>
         this.#runPreStop(subject, container, target, preStop, grace, signal),
       );
     }
-    if (order)
-      grace -= await this.#seconds(() =>
-        order.turnOf(container.name, grace, this.#deps.clock, signal),
-      );
-    await this.#deps.runtime.stopContainer(container.id, Math.max(grace, SHORTEST_GRACE_S), signal);
+    if (order) {
+      grace -= await this.#seconds(() => order.turnOf(container.name, grace, clock, signal));
+    }
+    await runtime.stopContainer(container.id, Math.max(grace, SHORTEST_GRACE_S), signal);
   }
 
   /** The hook gets the grace period at most; when it fails or takes too long, the stop goes on. */
   async #runPreStop(
     subject: KillSubject,
-    container: RuntimeContainerStatus,
+    container: Stoppable,
     target: EventTarget,
     handler: LifecycleHandler,
     graceSeconds: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, events } = this.#deps;
+    const { clock, events, logger } = this.#deps;
     const timer = new AbortController();
-    const hook = runHook(
-      this.#deps,
-      handler,
-      {
-        containerId: container.id,
-        podIp: subject.status.ips[0],
-        ports: namedPorts(subject.pod && namedContainer(subject.pod, container.name)),
-      },
-      signal,
-    ).catch((error: unknown) => {
-      const text = `PreStopHook failed: ${messageOf(error)}`;
-      events.event(target, 'Warning', EventReason.FailedPreStopHook, text);
+    const where = {
+      containerId: container.id,
+      containerName: container.name,
+      event: target,
+      podIp: this.#addressOf(subject),
+      ports: portsOf(subject.pod, container),
+    };
+    const hook = runHook(this.#deps, handler, where, signal).catch((err: unknown) => {
+      events.event(target, 'Warning', EventReason.FailedPreStopHook, 'PreStopHook failed');
+      const why = this.#redacted(messageOf(err), subject, container.name);
+      logger.warn('a preStop hook failed', { pod: target.name, container: container.name, why });
     });
+    // A hook that takes longer is not cancelled: it may still end while the container does.
     const timeout = clock.sleep(graceSeconds * 1000, timer.signal).catch(() => undefined);
     await Promise.race([hook, timeout]);
     timer.abort(new Error('the hook has ended'));
+  }
+
+  /** What a hook said may hold values of Secrets; without the manifest nobody knows which. */
+  #redacted(text: string, { pod }: KillSubject, name: string): string | undefined {
+    const container = pod && namedContainer(pod, name);
+    return container && redacted(text, pod, container, this.#deps.objects);
+  }
+
+  #addressOf({ status, pod }: KillSubject): string | undefined {
+    const onHost = pod ? pod.spec.hostNetwork : status.sandboxes[0]?.networkMode === 'node';
+    return onHost ? this.#deps.nodeIp : status.ips[0];
   }
 
   /** Whole seconds that `action` took. */
@@ -187,84 +210,11 @@ export class PodKiller {
   }
 }
 
-/** Sidecars end in reverse order, after the regular containers (spec §9.3). */
-class TerminationOrder {
-  readonly #before = new Map<string, string[]>();
-  readonly #ended = new Map<string, { promise: Promise<void>; resolve: () => void }>();
-
-  constructor(pod: Pod | undefined, alive: readonly RuntimeContainerStatus[]) {
-    for (const { name } of alive) {
-      let resolve = (): void => undefined;
-      const promise = new Promise<void>((done) => (resolve = done));
-      this.#ended.set(name, { promise, resolve });
-    }
-    const sidecars = (pod?.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);
-    const regular = pod?.spec.containers.map((c) => c.name) ?? [];
-    sidecars.forEach((name, i) => {
-      const later = sidecars[i + 1];
-      this.#before.set(name, later === undefined ? regular : [...regular, later]);
-    });
-  }
-
-  ended(name: string): void {
-    this.#ended.get(name)?.resolve();
-  }
-
-  async turnOf(
-    name: string,
-    graceSeconds: number,
-    clock: Clock,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const waitFor = (this.#before.get(name) ?? []).flatMap(
-      (n) => this.#ended.get(n)?.promise ?? [],
-    );
-    if (waitFor.length === 0 || graceSeconds <= 0) return;
-    const timer = new AbortController();
-    const stop = (): void => timer.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    const timeout = clock.sleep(graceSeconds * 1000, timer.signal).catch(() => undefined);
-    await Promise.race([Promise.all(waitFor), timeout]);
-    signal.removeEventListener('abort', stop);
-    timer.abort(new Error('it is its turn'));
-  }
-}
-
-function graceOf(
-  pod: Pod | undefined,
-  container: RuntimeContainerStatus,
-  options: KillOptions,
-): number {
-  if (options.graceSeconds !== undefined) return options.graceSeconds;
-  if (options.probeGraceSeconds !== undefined) return options.probeGraceSeconds;
-  if (pod) return Math.max(pod.spec.terminationGracePeriodSeconds, 1);
-  const kept = Number(container.annotations[Annotation.podTerminationGracePeriod]);
-  return Number.isInteger(kept) && kept >= 0 ? Math.max(kept, 1) : SHORTEST_GRACE_S;
-}
-
-function preStopOf(
-  spec: Container | undefined,
-  container: RuntimeContainerStatus,
-): LifecycleHandler | undefined {
-  if (spec) return spec.lifecycle?.preStop;
-  const kept = container.annotations[Annotation.preStopHandler];
-  if (!kept) return undefined;
-  try {
-    return JSON.parse(kept) as LifecycleHandler;
-  } catch {
-    return undefined; // written by somebody else: the stop must go on without it
-  }
-}
-
-export function namedPorts(spec: Container | undefined): ReadonlyMap<string, number> {
-  return new Map((spec?.ports ?? []).flatMap((p) => (p.name ? [[p.name, p.containerPort]] : [])));
-}
-
-function targetOf(subject: KillSubject, name: string, spec: Container | undefined): EventTarget {
-  const { uid, namespace, name: podName } = subject.status;
-  const isInit = spec !== undefined && subject.pod?.spec.initContainers?.includes(spec) === true;
-  const fieldPath = `spec.${isInit ? 'initContainers' : 'containers'}{${name}}`;
-  return { kind: 'Pod', namespace, name: podName, uid, fieldPath };
+function targetOf({ status, pod }: KillSubject, name: string): EventTarget {
+  const container = pod && namedContainer(pod, name);
+  if (container) return containerTarget(pod, container);
+  const { uid, namespace, name: podName } = status;
+  return { kind: 'Pod', namespace, name: podName, uid, fieldPath: `spec.containers{${name}}` };
 }
 
 function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {

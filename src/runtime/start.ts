@@ -25,7 +25,6 @@ import { NO_FEATURES } from './features.ts';
 import type { RuntimeFeatures } from './features.ts';
 import { runHook } from './hooks.ts';
 import type { PodKiller } from './kill.ts';
-import { namedPorts } from './kill.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { newestContainer } from './model.ts';
 import type { MountedVolume } from './mounts.ts';
@@ -35,6 +34,7 @@ import type { NodeFacts } from './node-facts.ts';
 import type { PodFiles } from './pod-files.ts';
 import { redacted } from './redact.ts';
 import { requireSeccompProfile } from './seccomp-profile.ts';
+import { namedPorts } from './stop-facts.ts';
 
 export interface StartFailure {
   readonly reason: WaitingReason;
@@ -262,24 +262,26 @@ export class ContainerStarter {
   ): Promise<StartFailure | undefined> {
     const handler = container.lifecycle?.postStart;
     if (!handler) return undefined;
-    const podIp = context.sandbox.ips[0];
-    const ports = namedPorts(container);
+    const { ips } = context.sandbox;
+    const onHost = context.pod.spec.hostNetwork === true;
+    const where = {
+      containerId: id,
+      containerName: container.name,
+      event: target,
+      podIp: onHost ? this.#deps.facts.nodeIps[0] : ips[0],
+      ports: namedPorts(container.ports),
+    };
     try {
       const slot = await context.slot();
-      await slot.away(() =>
-        runHook(this.#deps, handler, { containerId: id, podIp, ports }, signal),
-      );
+      await slot.away(() => runHook(this.#deps, handler, where, signal));
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      const message = runtimeText(error);
-      const { events, killer } = this.#deps;
+      const { events, killer, objects } = this.#deps;
+      const message = redacted(runtimeText(error), context.pod, container, objects);
       events.event(target, 'Warning', EventReason.FailedPostStartHook, 'PostStartHook failed');
-      await killer.killStarted(context, container, id, signal);
-      return this.#failed(context.pod, container, {
-        reason: WaitingReason.PostStartHookError,
-        message,
-      });
+      await killer.killStarted({ pod: context.pod, ips }, { id, name: container.name }, signal);
+      return { reason: WaitingReason.PostStartHookError, message };
     }
   }
 

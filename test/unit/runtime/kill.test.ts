@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { NO_CONFIG_OBJECTS } from '../../../src/api/config-object.ts';
 import type { Pod } from '../../../src/api/pod.ts';
 import { Annotation } from '../../../src/api/reasons.ts';
 import { PodKiller } from '../../../src/runtime/kill.ts';
 import type { KillOptions } from '../../../src/runtime/kill.ts';
 import type { RuntimePodStatus } from '../../../src/runtime/model.ts';
+import { createLogger } from '../../../src/util/log.ts';
 import { ManualClock, settle } from '../../support/clock.ts';
 import { containerOf, podOf, recordOf, runtimeOf, sandboxOf } from '../../support/pods.ts';
 
@@ -19,8 +24,14 @@ class Runtime {
   hookSeconds = 0;
   hookExit = 0;
   stopSeconds = 0;
+  readonly logged: string[] = [];
   readonly killer = new PodKiller({
     clock: this.clock,
+    objects: NO_CONFIG_OBJECTS,
+    logger: createLogger({
+      ...{ level: 'warn', format: 'text', wall: () => 0 },
+      sink: { write: (line: string) => this.logged.push(line) },
+    }),
     events: { event: (_, __, reason, message) => void this.events.push(`${reason}: ${message}`) },
     runtime: {
       execSync: async (id) => {
@@ -86,10 +97,8 @@ describe('killPod', () => {
     const failing = new Runtime();
     failing.hookExit = 3;
     assert.deepEqual(await failing.kill(pod, status), ['hook app-1', 'stop app-1 30']);
-    assert.match(
-      failing.events[1] ?? '',
-      /^FailedPreStopHook: PreStopHook failed: .*exited with 3: oops$/,
-    );
+    assert.deepEqual(failing.events.slice(1), ['FailedPreStopHook: PreStopHook failed']);
+    assert.match(failing.logged[0] ?? '', /preStop.* exited with 3: oops/);
     const slow = new Runtime();
     slow.hookSeconds = 600;
     assert.deepEqual(await slow.kill(pod, status), ['hook app-1', 'stop app-1 2']);
@@ -159,6 +168,58 @@ describe('killPod', () => {
     assert.deepEqual(await new Runtime().kill(undefined, runtimeOf([], [foreign])), [
       'stop app-1 2',
     ]);
+  });
+});
+
+describe('the grace period', () => {
+  const status = runtimeOf([], [recordOf(app, 'running')]);
+  const hooked = { containers: [containerOf('app', { lifecycle: { preStop } })] };
+
+  it('is that of the deletion where the pod brings one, before that of a probe', async () => {
+    const pod = podOf();
+    pod.metadata.deletionGracePeriodSeconds = 9;
+    const options = { probeGraceSeconds: 5 };
+    assert.deepEqual(await new Runtime().kill(pod, status, options), ['stop app-1 9']);
+  });
+
+  it('of none leaves no time for a hook, but a pod that is removed has a second', async () => {
+    const pod = podOf({ ...hooked, terminationGracePeriodSeconds: 0 });
+    assert.deepEqual(await new Runtime().kill(pod, status), ['stop app-1 2']);
+    const removed = await new Runtime().kill(pod, status, { leastGraceSeconds: 1 });
+    assert.deepEqual(removed, ['hook app-1', 'stop app-1 2']);
+  });
+});
+
+describe('a hook', () => {
+  it('of an orphan finds the port that its container remembers', async (t) => {
+    const server = http.createServer((_, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const asked = once(server, 'request') as Promise<[http.IncomingMessage]>;
+    const ports = [{ name: 'web', containerPort: (server.address() as AddressInfo).port }];
+    const annotations = {
+      [Annotation.preStopHandler]: JSON.stringify({ httpGet: { path: '/bye', port: 'web' } }),
+      [Annotation.containerPorts]: JSON.stringify(ports),
+      [Annotation.podTerminationGracePeriod]: '30',
+    };
+    const r = new Runtime();
+    const local = {
+      ...runtimeOf([], [recordOf(app, 'running', { annotations })]),
+      ips: ['127.0.0.1'],
+    };
+    await r.killer.killPod({ pod: undefined, status: local }, {}, signal);
+    assert.equal((await asked)[0].url, '/bye');
+    assert.deepEqual([r.calls, r.events.length], [['stop app-1 30'], 1]);
+  });
+
+  it('after a start that failed runs like before any other stop', async () => {
+    const r = new Runtime();
+    const pod = podOf({ containers: [containerOf('app', { lifecycle: { preStop } })] });
+    const done = r.killer.killStarted({ pod, ips: [] }, { id: 'new-1', name: 'app' }, signal);
+    await r.clock.advance(0);
+    await done;
+    assert.deepEqual(r.calls, ['hook new-1', 'stop new-1 30']);
+    assert.deepEqual(r.events, ['Killing: FailedPostStartHook']);
   });
 });
 

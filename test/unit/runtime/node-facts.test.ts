@@ -39,6 +39,7 @@ function configOf(kubelet: Partial<KubeletSettings> = {}, nodeIps: string[] = []
     clusterDomain: '',
     resolvConf: '/etc/resolv.conf',
     seccompDefault: false,
+    featureGates: {},
     systemReserved: {},
     kubeReserved: {},
     localStorageCapacityIsolation: false,

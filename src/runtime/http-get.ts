@@ -1,9 +1,10 @@
 /**
- * Owns: what an HTTP probe sends (spec: probes.md §3.1): the request target, the header lines. Pure.
+ * Owns: what an httpGet action sends, of a probe (spec: probes.md §3.1) and of a lifecycle hook: the request
+ * target, the header lines. Pure.
  */
 import type { HttpGetAction } from '../api/pod.ts';
 
-/** What needs no look: nearly every path that is probed. */
+/** What needs no look: nearly every path. */
 const PLAIN = /^\/[A-Za-z0-9\-._~/?=&]*$/;
 
 /** `path` as the first line of the request has it: escaped, with its query, without a fragment. */

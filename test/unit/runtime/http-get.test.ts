@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { givenHost, headerLines, requestTarget } from '../../../src/probe/http-request.ts';
-import type { ProbeHeaders } from '../../../src/probe/http-request.ts';
+import { givenHost, headerLines, requestTarget } from '../../../src/runtime/http-get.ts';
+import type { ProbeHeaders } from '../../../src/runtime/http-get.ts';
 
 describe('the request target', () => {
   const rows: [string, string][] = [
