@@ -23,7 +23,7 @@ import type { PodFiles } from '../runtime/pod-files.ts';
 import { redactedStatus } from '../runtime/redact.ts';
 import type { StartFailure } from '../runtime/start.ts';
 import type { Step } from '../runtime/step.ts';
-import { generatePodStatus, isTerminalPhase } from '../status/generate.ts';
+import { DEADLINE_REASON, generatePodStatus, isTerminalPhase } from '../status/generate.ts';
 import type { TerminationMessages } from '../status/termination-message.ts';
 import type { HashKey } from '../store/hash-key.ts';
 import type { Clock } from '../util/clock.ts';
@@ -120,18 +120,19 @@ export class PodSync {
     runtime: RuntimePodStatus,
     terminal: boolean,
   ): Promise<ReturnType<typeof generatePodStatus>> {
-    const { statuses, messages, probes, backoff, clock, nodeIps, runtimeName, objects } =
-      this.#deps;
+    const { statuses, messages, probes, backoff, events, clock } = this.#deps;
+    const { nodeIps, runtimeName, objects } = this.#deps;
     const { uid } = pod.metadata;
     const terminationMessage = await messages.load(runtime);
     const counts = allContainers(pod).flatMap((c) => {
       const count = backoff.storedCount(uid, c.name);
       return count === undefined ? [] : [[c.name, count] as const];
     });
+    const previous = statuses.get(uid) ?? {};
     const status = generatePodStatus({
       pod,
       runtime: redactedStatus(pod, runtime, objects),
-      previous: statuses.get(uid) ?? {},
+      previous,
       reasons: memory.reasons,
       probes,
       restartCounts: new Map(counts),
@@ -143,6 +144,11 @@ export class PodSync {
       terminationMessage,
       runtimeName,
     });
+    // Unlike the kubelet, which says it each time a status is computed: once.
+    if (status.reason === DEADLINE_REASON && previous.reason !== DEADLINE_REASON) {
+      const target = podTarget(pod);
+      events.event(target, 'Normal', EventReason.DeadlineExceeded, status.message ?? '');
+    }
     statuses.set(pod, status);
     probes.observe(uid, status);
     return status;

@@ -71,7 +71,7 @@ export class ProbeManager implements ProbeVerdicts {
     this.#deps = deps;
     const { runtime, clock, random, events, statusOf, agentStartedMs, metrics } = deps;
     const userAgent = `kube-probe/${deps.version ?? VERSION}`;
-    const prober = new Prober({ runtime, events, userAgent });
+    const prober = new Prober({ runtime, events, clock, userAgent });
     this.#workerDeps = {
       ...{ clock, random, statusOf, agentStartedMs, metrics },
       results: this.#results,

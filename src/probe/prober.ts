@@ -8,9 +8,10 @@ import { containerTarget } from '../api/event.ts';
 import { podDescription } from '../api/pod.ts';
 import { EventReason } from '../api/reasons.ts';
 import type { RuntimeService } from '../cri/model.ts';
+import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import { probeExec } from './exec.ts';
-import type * as GrpcModule from './grpc.ts';
+import type { GrpcProber } from './grpc.ts';
 import type { HttpProber } from './http.ts';
 import { PROBE_TITLES, errored } from './model.ts';
 import type { Outcome, ProbeSubject } from './model.ts';
@@ -20,6 +21,7 @@ import type { TimeLimit } from './time-limit.ts';
 export interface ProberDeps {
   readonly runtime: Pick<RuntimeService, 'execSync' | 'version'>;
   readonly events: EventRecorder;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** `kube-probe/1.36`. */
   readonly userAgent: string;
 }
@@ -31,7 +33,7 @@ export class Prober {
   // Each handler is loaded by the first probe that needs it.
   #http: Promise<HttpProber> | undefined;
   #tcp: Promise<typeof TcpModule> | undefined;
-  #grpc: Promise<typeof GrpcModule> | undefined;
+  #grpc: Promise<GrpcProber> | undefined;
 
   constructor(deps: ProberDeps) {
     this.#deps = deps;
@@ -80,7 +82,7 @@ export class Prober {
   }
 
   async #handle(subject: ProbeSubject, limit: TimeLimit): Promise<Outcome> {
-    const { userAgent } = this.#deps;
+    const { userAgent, clock } = this.#deps;
     const { probe, pod, container } = subject;
     if (probe.exec) return probeExec(this.#deps.runtime, subject, limit);
     if (probe.httpGet) {
@@ -92,8 +94,8 @@ export class Prober {
       return (await this.#tcp).probeTcp(subject, limit);
     }
     if (probe.grpc) {
-      this.#grpc ??= import('./grpc.ts');
-      return (await this.#grpc).probeGrpc(userAgent, subject, limit);
+      this.#grpc ??= import('./grpc.ts').then((m) => new m.GrpcProber({ userAgent, clock }));
+      return (await this.#grpc).probe(subject, limit);
     }
     return errored(`missing probe handler for ${podDescription(pod)}:${container.name}`);
   }

@@ -34,6 +34,11 @@ export class TimeLimit {
     this.#stop.throwIfAborted();
   }
 
+  /** Calls `listener` once when it is stopped. */
+  onStop(listener: () => void): void {
+    this.#stop.addEventListener('abort', listener, { once: true });
+  }
+
   /**
    * Runs `work` for at most `ms`: then its signal aborts with TimeIsUp. Work must end soon after that, and
    * must take its listeners off the signal, which serves the next work, too.

@@ -16,7 +16,7 @@ import { phaseOf } from './phase.ts';
 import { terminated } from './terminate.ts';
 import { apiTime } from './time.ts';
 
-const DEADLINE_REASON = 'DeadlineExceeded';
+export const DEADLINE_REASON = 'DeadlineExceeded';
 const DEADLINE_MESSAGE = 'Pod was active on the node longer than the specified deadline';
 
 export function generatePodStatus(input: StatusInput): PodStatus {

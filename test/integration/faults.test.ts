@@ -154,6 +154,25 @@ describe('a runtime that misbehaves', () => {
     assert.equal(bench.cri.callsOf('pullImage').length, 1);
   });
 
+  it('a pod past its deadline fails, says so once, and is stopped', async (t) => {
+    const bench = await Bench.start(t);
+    bench.apply('late', { activeDeadlineSeconds: 1 });
+    await bench.startAgent();
+    await bench.until('it has failed', () => bench.pod('late')?.status.phase === 'Failed');
+    const { reason, message } = bench.pod('late')?.status ?? {};
+    assert.equal(reason, 'DeadlineExceeded');
+    assert.equal(message, 'Pod was active on the node longer than the specified deadline');
+    await bench.until('it is stopped', () => bench.containers('late')[0] === 'CONTAINER_EXITED#0');
+    await bench.stopAgent();
+    await bench.startAgent();
+    await bench.until('it is known again', () => bench.pod('late')?.status.phase === 'Failed');
+    const said = bench.events().filter((e) => e.reason === 'DeadlineExceeded');
+    assert.deepEqual(
+      said.map(({ name, count, type }) => [name, count, type]),
+      [['late-f1', 1, 'Normal']],
+    );
+  });
+
   it('records and sandbox of a removed pod are removed, whatever failed the first time', async (t) => {
     const bench = await Bench.start(t);
     bench.apply('gone');

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import http from 'node:http';
+import http2 from 'node:http2';
 import net from 'node:net';
 import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import { Server, ServerCredentials, status as Status } from '@grpc/grpc-js';
 import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
-import { probeGrpc } from '../../../src/probe/grpc.ts';
+import type { Probe } from '../../../src/api/pod.ts';
+import { GrpcProber } from '../../../src/probe/grpc.ts';
 import { frame, healthRequest, healthStatus, unframe } from '../../../src/probe/health-message.ts';
 import type { Outcome } from '../../../src/probe/model.ts';
 import { ManualClock } from '../../support/clock.ts';
@@ -40,7 +44,7 @@ async function withServer(
 
 function probe(port: number, service = '', clock = new ManualClock()): Promise<Outcome> {
   const subject = subjectOf({ grpc: { port, service } });
-  return probeGrpc('kube-probe/1.36', subject, limitOf(clock));
+  return new GrpcProber({ userAgent: 'kube-probe/1.36', clock }).probe(subject, limitOf(clock));
 }
 
 const SERVING = Buffer.from([8, 1]);
@@ -136,6 +140,86 @@ describe('a grpc probe', () => {
     const outcome = await probe(port);
     await close(server);
     assert.equal(outcome.kind, 'failure');
+  });
+});
+
+describe('the connection of a grpc probe', () => {
+  /** A server that counts its connections, and the probes of one worker. */
+  class Counted {
+    readonly clock = new ManualClock();
+    readonly stop = new AbortController();
+    readonly sessions: http2.ServerHttp2Session[] = [];
+    health = 1;
+    readonly #limit = limitOf(this.clock, this.stop.signal);
+    readonly #prober = new GrpcProber({ userAgent: 'kube-probe/1.36', clock: this.clock });
+    readonly #server = http2.createServer();
+
+    static async start(t: TestContext): Promise<Counted> {
+      const counted = new Counted();
+      await new Promise<void>((resolve) => counted.#server.listen(0, '127.0.0.1', resolve));
+      t.after(() => {
+        counted.stop.abort(new Error('the test is over'));
+        counted.#server.close();
+      });
+      return counted;
+    }
+
+    constructor() {
+      this.#server.on('session', (session) => this.sessions.push(session));
+      this.#server.on('stream', (stream) => {
+        const trailers = { 'grpc-status': '0' };
+        stream.on('wantTrailers', () => stream.sendTrailers(trailers)).on('error', () => undefined);
+        stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
+        stream.end(frame(Buffer.from([8, this.health])));
+      });
+    }
+
+    async probe(more: Partial<Probe> = {}, containerId = 'c1'): Promise<string> {
+      const { port } = this.#server.address() as net.AddressInfo;
+      const subject = { ...subjectOf({ grpc: { port }, periodSeconds: 1, ...more }), containerId };
+      return (await this.#prober.probe(subject, this.#limit)).kind;
+    }
+  }
+
+  it('serves frequent probes for ten seconds', async (t) => {
+    const server = await Counted.start(t);
+    const counts: number[] = [];
+    for (let second = 0; second <= 10; second++) {
+      assert.equal(await server.probe(), 'success');
+      counts.push(server.sessions.length);
+      await server.clock.advance(1000);
+    }
+    assert.deepEqual(counts, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+  });
+
+  it('is made anew for rare probes, another container, and after anything but a success', async (t) => {
+    const server = await Counted.start(t);
+    for (const count of [1, 2]) {
+      await server.probe({ periodSeconds: 10 });
+      assert.equal(server.sessions.length, count);
+    }
+    await server.probe();
+    await server.probe({}, 'c2');
+    assert.equal(server.sessions.length, 4);
+    server.health = 2;
+    assert.deepEqual([await server.probe({}, 'c2'), server.sessions.length], ['failure', 4]);
+    server.health = 1;
+    assert.deepEqual([await server.probe({}, 'c2'), server.sessions.length], ['success', 5]);
+  });
+
+  it('that the server closed is no failure', async (t) => {
+    const server = await Counted.start(t);
+    await server.probe();
+    server.sessions[0]?.destroy();
+    assert.deepEqual([await server.probe(), server.sessions.length], ['success', 2]);
+  });
+
+  it('ends with the worker', async (t) => {
+    const server = await Counted.start(t);
+    await server.probe();
+    const closed = once(server.sessions[0] ?? assert.fail(), 'close');
+    server.stop.abort(new Error('stopped'));
+    await closed;
   });
 });
 
