@@ -6,6 +6,9 @@ import type { CriClient } from './cri/client.ts';
 import type { RuntimeVersion } from './cri/model.ts';
 import type { Config } from './config/model.ts';
 import { findLeftovers } from './gc/leftovers.ts';
+import { ImageAccess } from './image/access.ts';
+import { Credentials } from './image/credentials.ts';
+import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
 import { TokenBucket } from './image/token-bucket.ts';
 import type { FileSource } from './manifest/source.ts';
@@ -197,7 +200,7 @@ export class RuntimeHalf {
 
   #workerParts(volumes: VolumeManager): { sync: PodSync; end: PodEnd } {
     const { config, facts, cri, clock, logger, store, statuses, source, hashKey } = this.#deps;
-    const { runtime, images } = cri;
+    const { runtime } = cri;
     const objects = source.configs;
     const { events } = store;
     const { kubelet, islet, rootDir } = config;
@@ -221,18 +224,7 @@ export class RuntimeHalf {
       patienceMs: START_PATIENCE_MS,
       clock,
     });
-    const puller = new ImagePuller({
-      images,
-      clock,
-      events,
-      pulls: new Limiter({ slots: parallelPulls(config), patienceMs: PULL_PATIENCE_MS, clock }),
-      rate: new TokenBucket({
-        clock,
-        perSecond: kubelet.registryPullQPS,
-        burst: kubelet.registryBurst,
-      }),
-      credentials: { credentialsFor: () => Promise.resolve([]) },
-    });
+    const puller = this.#imagePuller();
     const nodeIp = facts.nodeIps[0];
     const killer = new PodKiller({ runtime, events, clock, logger, objects, nodeIp });
     const messages = new TerminationMessages();
@@ -313,6 +305,32 @@ export class RuntimeHalf {
         await this.#askFeatures(stop);
       });
     }
+  }
+
+  #imagePuller(): ImagePuller {
+    const { config, cri, clock, logger, store, source, registry } = this.#deps;
+    const { kubelet, islet, rootDir, credentialProviders: providers } = config;
+    const { events } = store;
+    return new ImagePuller({
+      ...{ images: cri.images, clock, events },
+      pulls: new Limiter({ slots: parallelPulls(config), patienceMs: PULL_PATIENCE_MS, clock }),
+      rate: new TokenBucket({
+        clock,
+        perSecond: kubelet.registryPullQPS,
+        burst: kubelet.registryBurst,
+      }),
+      credentials: new Credentials({
+        ...{ objects: source.configs, providers, rootDir, events, clock, logger },
+        metrics: registry,
+      }),
+      access: new ImageAccess({
+        policy: kubelet.imagePullCredentialsVerificationPolicy,
+        allowlist: kubelet.preloadedImagesVerificationAllowlist,
+        records: store.imageAccess,
+      }),
+      imagePolicy: islet.imagePolicy,
+      duration: pullDuration(registry),
+    });
   }
 
   #runtimeView(): RuntimeView {

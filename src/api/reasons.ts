@@ -19,6 +19,7 @@ export const EventReason = {
   FailedPostStartHook: 'FailedPostStartHook',
   FailedPreStopHook: 'FailedPreStopHook',
   FailedSync: 'FailedSync',
+  FailedToRetrieveImagePullSecret: 'FailedToRetrieveImagePullSecret',
   FailedValidation: 'FailedValidation',
   InspectFailed: 'InspectFailed',
   LifecycleHTTPFallback: 'LifecycleHTTPFallback',
@@ -35,6 +36,8 @@ export const EventReason = {
   VolumePermissionChangeInProgress: 'VolumePermissionChangeInProgress',
   /** islet's own: a changed manifest made this pod in place of another. */
   ManifestChanged: 'ManifestChanged',
+  /** islet's own: the registry cannot be reached, and the pod runs the image in the store. */
+  UsingCachedImage: 'UsingCachedImage',
   /** islet's own: what the manifest directory made of a file. */
   ManifestRejected: 'ManifestRejected',
   /** islet's own: a field of the manifest that is unknown or cannot be honoured. */
@@ -104,4 +107,6 @@ export const Annotation = {
   restartOnChange: 'islet.dev/restart-on-change',
   /** islet's own, on containers of such a pod: what they refer to, as it was when they were created. */
   configObjects: 'islet.dev/config-objects',
+  /** islet's own, on a pod: what `imagePullPolicy: Always` means without a registry. */
+  imagePolicy: 'islet.dev/image-policy',
 } as const;

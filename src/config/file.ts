@@ -1,6 +1,7 @@
 /**
  * Owns: the configuration file: YAML 1.1 or JSON, one document `KubeletConfiguration` and one
- * `IsletConfiguration`, each at most once, in any order. Decoding is strict.
+ * `IsletConfiguration`, each at most once, in any order. Decoding is strict. Other configuration files
+ * are read the same way, with kinds of their own.
  * Unlike the kubelet: an unknown field is an error, not a warning; a setting that is misspelt on a
  * machine that nobody watches would be missed for months.
  */
@@ -27,18 +28,45 @@ export interface FileContent {
   readonly whereIslet: (field: Path) => string;
 }
 
-type Kind = 'KubeletConfiguration' | 'IsletConfiguration';
+/** The kinds that a file may hold, by name. */
+export type Kinds = Readonly<Record<string, { apiVersions: readonly string[]; fields: Fields }>>;
 
-const KINDS: Readonly<Record<Kind, { apiVersion: string; fields: Fields }>> = {
-  KubeletConfiguration: { apiVersion: 'kubelet.config.k8s.io/v1beta1', fields: KUBELET_FIELDS },
-  [ISLET_KIND]: { apiVersion: ISLET_API_VERSION, fields: ISLET_FIELDS },
+/** A document that was read: its decoded fields, and `FILE:LINE` of a field. */
+export interface ReadDocument {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly where: (at: Path) => string;
+}
+
+const KUBELET_KIND = 'KubeletConfiguration';
+const KINDS: Kinds = {
+  [KUBELET_KIND]: { apiVersions: ['kubelet.config.k8s.io/v1beta1'], fields: KUBELET_FIELDS },
+  [ISLET_KIND]: { apiVersions: [ISLET_API_VERSION], fields: ISLET_FIELDS },
 };
 
 /** Reads the text of a file; pure. `file` is its absolute path, and is what errors name. */
 export function readConfigText(text: string, file: string): FileContent {
+  const { found, problems } = readDocuments(text, file, KINDS);
+  const kubelet = found.get(KUBELET_KIND);
+  const islet = found.get(ISLET_KIND);
+  const top = (): string => `${file}:1`;
+  return {
+    kubelet: kubelet?.value ?? {},
+    islet: islet?.value ?? {},
+    problems,
+    whereKubelet: kubelet?.where ?? top,
+    whereIslet: islet?.where ?? top,
+  };
+}
+
+/** The documents of a file, by kind, each kind at most once. */
+export function readDocuments(
+  text: string,
+  file: string,
+  kinds: Kinds,
+): { found: ReadonlyMap<string, ReadDocument>; problems: Problem[] } {
   const lines = new LineCounter();
   const problems: Problem[] = [];
-  const found = new Map<Kind, { value: Record<string, unknown>; where: (at: Path) => string }>();
+  const found = new Map<string, ReadDocument>();
   // A byte order mark is no part of the text.
   const documents = parseAllDocuments(text.replace(/^\uFEFF/, ''), {
     version: '1.1',
@@ -56,25 +84,16 @@ export function readConfigText(text: string, file: string): FileContent {
       report([], shown(value), 'a mapping with apiVersion and kind');
       continue;
     }
-    const kind = kindOf(value, report);
+    const kind = kindOf(value, kinds, report);
     if (kind === undefined) continue;
-    if (found.has(kind)) report(['kind'], `a second ${kind}`, 'each kind at most once');
+    if (found.has(kind.name)) report(['kind'], `a second ${kind.name}`, 'each kind at most once');
     delete value['apiVersion'];
     delete value['kind'];
     const directory = path.dirname(file);
-    const fields = decodeFields(value, KINDS[kind].fields, [], { directory, report });
-    found.set(kind, { value: fields, where });
+    const fields = decodeFields(value, kind.fields, [], { directory, report });
+    found.set(kind.name, { value: fields, where });
   }
-  const kubelet = found.get('KubeletConfiguration');
-  const islet = found.get(ISLET_KIND);
-  const top = (): string => `${file}:1`;
-  return {
-    kubelet: kubelet?.value ?? {},
-    islet: islet?.value ?? {},
-    problems,
-    whereKubelet: kubelet?.where ?? top,
-    whereIslet: islet?.where ?? top,
-  };
+  return { found, problems };
 }
 
 /** The document as plain data, or undefined after its faults were added to the problems. */
@@ -101,16 +120,18 @@ function plainValue(
 
 function kindOf(
   value: Readonly<Record<string, unknown>>,
+  kinds: Kinds,
   report: (at: Path, found: string, expected: string) => void,
-): Kind | undefined {
-  const kind = Object.keys(KINDS).find((name): name is Kind => name === value['kind']);
-  if (kind === undefined) {
-    report(['kind'], shown(value['kind'] ?? null), Object.keys(KINDS).join(' or '));
+): { name: string; fields: Fields } | undefined {
+  const name = Object.keys(kinds).find((known) => known === value['kind']);
+  const kind = name === undefined ? undefined : kinds[name];
+  if (name === undefined || !kind) {
+    report(['kind'], shown(value['kind'] ?? null), Object.keys(kinds).join(' or '));
     return undefined;
   }
-  const { apiVersion } = KINDS[kind];
-  if (value['apiVersion'] === apiVersion) return kind;
-  report(['apiVersion'], shown(value['apiVersion'] ?? null), apiVersion);
+  const { apiVersions, fields } = kind;
+  if (apiVersions.some((version) => version === value['apiVersion'])) return { name, fields };
+  report(['apiVersion'], shown(value['apiVersion'] ?? null), apiVersions.join(' or '));
   return undefined;
 }
 
@@ -148,7 +169,8 @@ function start(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-function fieldName(at: Path): string {
+/** e.g. `providers[0].env[1].name` */
+export function fieldName(at: Path): string {
   return at.reduce<string>((name, step) => {
     if (typeof step === 'number') return `${name}[${step}]`;
     if (!/^[A-Za-z0-9_-]+$/.test(step)) return `${name}[${JSON.stringify(step)}]`;

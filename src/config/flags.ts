@@ -19,7 +19,7 @@ export interface FlagSpec {
   readonly description: string;
 }
 
-/** Flags of `islet run` and `islet up`; the first nine are the kubelet's. */
+/** Flags of `islet run` and `islet up`; the first eleven are the kubelet's. */
 export const AGENT_FLAGS: readonly FlagSpec[] = [
   {
     flags: '--config <file>',
@@ -41,6 +41,15 @@ export const AGENT_FLAGS: readonly FlagSpec[] = [
     flags: '--node-labels <labels>',
     description: 'labels of the node, KEY=VALUE,…, for nodeSelector',
   },
+  {
+    flags: '--image-credential-provider-config <path>',
+    description:
+      'CredentialProviderConfig: programs that know registry credentials; a file or a directory of files',
+  },
+  {
+    flags: '--image-credential-provider-bin-dir <dir>',
+    description: 'where those programs are',
+  },
   { flags: '-v, --v <level>', description: 'how much is logged; 4 and more is debug' },
   {
     flags: '--containerd <mode>',
@@ -61,6 +70,8 @@ export interface AgentFlags {
   readonly containerRuntimeEndpoint?: string;
   readonly nodeIps?: readonly string[];
   readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly credentialProviderConfig?: string;
+  readonly credentialProviderBinDir?: string;
   readonly verbosity?: number;
   readonly containerd?: ContainerdMode;
   readonly socket?: string;
@@ -118,6 +129,8 @@ export function readFlags(
       ) || undefined,
     nodeIps: nodeIp ? nodeIp.split(',') : undefined,
     nodeLabels: nodeLabels ? parseNodeLabels(nodeLabels) : undefined,
+    credentialProviderConfig: file('imageCredentialProviderConfig'),
+    credentialProviderBinDir: file('imageCredentialProviderBinDir'),
     verbosity: verbosity === undefined ? undefined : Number(verbosity),
     containerd: check('containerd', '--containerd', (value) =>
       isMode(value) ? undefined : CONTAINERD_MODES.join(' or '),

@@ -10,6 +10,8 @@
  *   eventJournalSize: 5000      # events kept
  *   eventJournalMaxAge: 168h    # and for how long
  *   pauseImage: registry.k8s.io/pause:3.6   # sandbox image of a managed containerd
+ *   imagePolicy: always-ask     # what `imagePullPolicy: Always` means when the registry cannot be reached:
+ *                               # always-ask: no start, as the kubelet; newest-else-cached: the image in the store
  *   podSubnet: 10.88.0.0/16     # pod network of a managed containerd; default podCIDR if that is set
  *   runtimeClasses:             # what a pod's runtimeClassName may name; default none
  *   - name: kata
@@ -22,6 +24,8 @@ import type { Fields } from './schema.ts';
 export const ISLET_API_VERSION = 'islet.dev/v1alpha1';
 export const ISLET_KIND = 'IsletConfiguration';
 export const CONTAINERD_MODES = ['auto', 'managed', 'external'] as const;
+
+export const IMAGE_POLICIES = ['always-ask', 'newest-else-cached'] as const;
 
 export const ISLET_FIELDS: Fields = {
   containerd: oneOf(...CONTAINERD_MODES),
@@ -39,4 +43,5 @@ export const ISLET_FIELDS: Fields = {
       overhead: object({ podFixed: map(form('quantity')) }),
     }),
   ),
+  imagePolicy: oneOf(...IMAGE_POLICIES),
 };

@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import { messageOf } from '../util/errors.ts';
+import { readCredentialProviders } from './credential-providers.ts';
 import { readConfigText } from './file.ts';
 import type { FileContent } from './file.ts';
 import { readFlags } from './flags.ts';
@@ -53,6 +54,7 @@ export function loadConfig(
   for (const fault of validateIslet(file?.islet ?? {}))
     problems.push({ ...fault, where: file?.whereIslet(fault.at) ?? 'flags' });
   const node = nodeName(flags, environment, problems);
+  const credentialProviders = readCredentialProviders(flags, problems);
   if (problems.length > 0) throw configError(problems);
 
   const rootDir = flags.rootDir ?? DEFAULT_ROOT_DIR;
@@ -71,6 +73,7 @@ export function loadConfig(
       podCIDR: settings.podCIDR,
       cores: environment.cores,
     }),
+    credentialProviders,
   });
 }
 

@@ -13,6 +13,24 @@ export interface Config {
   readonly verbosity: number;
   readonly kubelet: KubeletSettings;
   readonly islet: IsletSettings;
+  /** Programs that know credentials of registries, in the order in which they are asked. */
+  readonly credentialProviders: readonly CredentialProvider[];
+}
+
+/** A provider of a `CredentialProviderConfig`. */
+export interface CredentialProvider {
+  readonly name: string;
+  /** Absolute path of the program. */
+  readonly binary: string;
+  /** Patterns `host[:port][/path]` of the images that it is asked about. */
+  readonly matchImages: readonly string[];
+  /** For an answer that names no duration of its own; 0: not kept. */
+  readonly defaultCacheDurationMs: number;
+  /** Of the request and the answer. */
+  readonly apiVersion: string;
+  readonly args: readonly string[];
+  /** Added to the agent's own environment. May hold secrets. */
+  readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
 export type ContainerdMode = 'auto' | 'managed' | 'external';
@@ -33,6 +51,8 @@ export interface IsletSettings {
   readonly pauseImage: string;
   /** Pod network of a managed containerd, e.g. `10.88.0.0/16`. */
   readonly podSubnet: string;
+  /** What `imagePullPolicy: Always` means when the registry cannot be reached; a pod may say otherwise. */
+  readonly imagePolicy: ImagePolicy;
   /** What a pod's `runtimeClassName` may name. */
   readonly runtimeClasses: readonly RuntimeClass[];
 }
@@ -45,6 +65,12 @@ export interface RuntimeClass {
   /** What a sandbox of this class costs beside its containers. */
   readonly overhead?: { readonly podFixed?: Readonly<Record<string, string>> };
 }
+
+export type ImagePolicy = 'always-ask' | 'newest-else-cached';
+
+/** When a pod must show that it could have pulled an image that is in the store already. */
+export type VerificationPolicy =
+  'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
 
 /** KubeletConfiguration v1beta1, defaulted; the fields that islet reads. */
 export interface KubeletSettings {
@@ -64,6 +90,8 @@ export interface KubeletSettings {
   readonly maxParallelImagePulls: number | undefined;
   readonly registryPullQPS: number;
   readonly registryBurst: number;
+  readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;
+  readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly containerLogMaxSize: string;
   readonly containerLogMaxFiles: number;
   readonly podLogsDir: string;

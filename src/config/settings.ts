@@ -4,7 +4,7 @@
  * Invariant: an empty string and, where Go cannot tell it from absent, a zero stand for the default.
  */
 import path from 'node:path';
-import type { IsletSettings, KubeletSettings, RuntimeClass } from './model.ts';
+import type { IsletSettings, KubeletSettings, RuntimeClass, VerificationPolicy } from './model.ts';
 
 type Written = Readonly<Record<string, unknown>>;
 
@@ -57,6 +57,14 @@ export function kubeletSettings({ written, fileUsed }: KubeletSources): KubeletS
     maxParallelImagePulls: parallel,
     registryPullQPS: r.get('registryPullQPS', 5),
     registryBurst: r.orDefault('registryBurst', 10),
+    imagePullCredentialsVerificationPolicy: r.orDefault<VerificationPolicy>(
+      'imagePullCredentialsVerificationPolicy',
+      'NeverVerifyPreloadedImages',
+    ),
+    preloadedImagesVerificationAllowlist: r.get<string[]>(
+      'preloadedImagesVerificationAllowlist',
+      [],
+    ),
     ...resourceSettings(r, fileUsed),
     ...networkSettings(r, fileUsed),
   };
@@ -146,6 +154,7 @@ export function isletSettings({ written, rootDir, podCIDR, cores }: IsletSources
     pauseImage: r.orDefault('pauseImage', 'registry.k8s.io/pause:3.6'),
     podSubnet: r.orDefault('podSubnet', podSubnet ?? '10.88.0.0/16'),
     runtimeClasses: r.get<RuntimeClass[]>('runtimeClasses', []),
+    imagePolicy: r.orDefault('imagePolicy', 'always-ask'),
   };
 }
 

@@ -15,7 +15,13 @@ export interface OciImage {
   readonly env: readonly string[];
 }
 
-interface Descriptor {
+/** An image as a registry has it: its manifest, and every blob by its hex digest, the manifest's too. */
+export interface OciContent {
+  readonly manifest: Descriptor;
+  readonly blobs: ReadonlyMap<string, Buffer>;
+}
+
+export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
   readonly size: number;
@@ -24,7 +30,7 @@ interface Descriptor {
 /** Go's names of the machines that Node runs on; others have the same name in both. */
 const GO_ARCH: Record<string, string> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
-export function ociArchive(image: OciImage, arch: string = process.arch): Buffer {
+export function ociContent(image: OciImage, arch: string = process.arch): OciContent {
   const blobs = new Map<string, Buffer>();
   const add = (kind: string, body: Buffer): Descriptor => {
     const hex = createHash('sha256').update(body).digest('hex');
@@ -51,6 +57,11 @@ export function ociArchive(image: OciImage, arch: string = process.arch): Buffer
       layers: [layer],
     }),
   );
+  return { manifest, blobs };
+}
+
+export function ociArchive(image: OciImage, arch: string = process.arch): Buffer {
+  const { manifest, blobs } = ociContent(image, arch);
   // containerd takes the whole reference from its own annotation; `ref.name` may only hold a tag.
   const annotations = { 'io.containerd.image.name': image.name };
   const index = json({ schemaVersion: 2, manifests: [{ ...manifest, annotations }] });

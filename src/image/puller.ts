@@ -1,26 +1,43 @@
 /**
- * Owns: getting the image of a container into the store by its pull policy, with the back-off of failed
- * pulls, and the events about it (spec/pod-lifecycle.md §8, gc-logs-images.md §4).
- * Invariant: a failed pull never throws; it is an outcome with the reason that the user sees.
- * Leaves to others: credentials (a CredentialSource), and when to try again (the outcome says from when).
+ * Owns: getting the image of a container or a volume into the store by its pull policy, with the
+ * back-off of failed pulls, and the events about it (spec/pod-lifecycle.md §8, gc-logs-images.md §4).
+ * Invariants: a failed pull never throws; it is an outcome with the reason that the user sees. An image
+ * that the pod may not use is never the outcome.
+ * Leaves to others: credentials (a CredentialSource), who may use what (access.ts), the event `Error:
+ * REASON` of the container that does not start, and when to try again (the outcome says from when).
  */
 import type { EventRecorder, EventTarget } from '../api/event.ts';
 import type { PullPolicy } from '../api/pod.ts';
-import { EventReason, WaitingReason } from '../api/reasons.ts';
+import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
+import type { ImagePolicy } from '../config/model.ts';
 import { runtimeText } from '../cri/errors.ts';
 import type { AuthConfig, Image, ImageService, SandboxConfig } from '../cri/model.ts';
-import { goDuration, nextDelay } from '../util/backoff.ts';
+import type { Histogram } from '../metrics/registry.ts';
+import { goDuration } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
-import { codeOf } from '../util/errors.ts';
 import type { Limiter } from '../util/limiter.ts';
+import type { CredentialOrigin, ImageAccess } from './access.ts';
+import { imagePolicyOf } from './image-policy.ts';
 import { normalizeImage } from './name.ts';
+import { PullBackoff } from './pull-backoff.ts';
+import type { PullFailure } from './pull-failure.ts';
+import {
+  NOT_FOR_THIS_POD,
+  PullError,
+  attemptFailure,
+  couldUseCached,
+  digestOf,
+  pullFailure,
+} from './pull-failure.ts';
+import { sizeBucket } from './pull-metric.ts';
+import { secretId } from './pull-secret.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
-export interface ImageRequest {
+export interface ImageRequest extends CredentialAsker {
   readonly podUid: string;
-  readonly target: EventTarget;
   readonly image: string;
   readonly policy: PullPolicy;
+  /** Of the pod. */
   readonly annotations: Record<string, string>;
   readonly sandbox: SandboxConfig | undefined;
   /** Runs a pull, which may take minutes, without what the caller holds meanwhile. */
@@ -37,9 +54,25 @@ export type ImageOutcome =
       readonly retryAfterMs: number | undefined;
     };
 
+/** For whom credentials are looked up. */
+export interface CredentialAsker {
+  readonly target: EventTarget;
+  /** Names of the pod's `imagePullSecrets`, in its namespace. */
+  readonly pullSecrets: readonly string[];
+}
+
+export interface Credential {
+  readonly auth: AuthConfig;
+  readonly origin: CredentialOrigin;
+}
+
 export interface CredentialSource {
+  /** Says, as events, which of the pull secrets cannot be used. */
+  announce(asker: CredentialAsker): void;
+  /** What stands behind the names of the pull secrets; other objects than before: other contents. */
+  secretsOf(asker: CredentialAsker): readonly unknown[];
   /** Credentials to try in order; empty: one anonymous try. */
-  credentialsFor(image: string): Promise<AuthConfig[]>;
+  credentialsFor(image: string, asker: CredentialAsker): Promise<readonly Credential[]>;
 }
 
 export interface ImagePullerDeps {
@@ -50,178 +83,197 @@ export interface ImagePullerDeps {
   readonly pulls: Limiter;
   readonly rate: TokenBucket;
   readonly credentials: CredentialSource;
+  readonly access: ImageAccess;
+  /** The node's; a pod may have its own. */
+  readonly imagePolicy: ImagePolicy;
+  /** `kubelet_image_pull_duration_seconds` */
+  readonly duration: Histogram;
 }
 
-interface Failure {
-  readonly delayMs: number;
-  readonly atMs: number;
-  readonly reason: WaitingReason;
-  readonly message: string;
+/** A failure that is waited out, but only while the pod's pull secrets are the same. */
+interface Attempt {
+  readonly failure: PullFailure;
+  readonly secrets: readonly unknown[];
 }
 
-const PULL_BACKOFF = { baseMs: 10_000, maxMs: 300_000 };
-const FORGET_AFTER_MS = 600_000;
+/** A request that has passed its first checks. */
+interface Wanted extends ImageRequest {
+  /** With the default tag. */
+  readonly name: string;
+}
 
 export class ImagePuller {
   readonly #deps: ImagePullerDeps;
-  readonly #failures = new Map<string, Failure>();
+  readonly #backoff: PullBackoff<Attempt>;
 
   constructor(deps: ImagePullerDeps) {
     this.#deps = deps;
+    this.#backoff = new PullBackoff(deps.clock);
   }
 
   async ensure(request: ImageRequest, signal: AbortSignal): Promise<ImageOutcome> {
     const name = normalizeImage(request.image);
     if (name.kind === 'invalid') {
-      this.#warn(request, EventReason.InspectFailed, name.message);
-      return this.#failed(request, WaitingReason.InvalidImageName, name.message);
+      this.#event(request, 'Warning', EventReason.InspectFailed, name.message);
+      return failed(WaitingReason.InvalidImageName, name.message);
     }
-    if (request.policy === 'Always') return this.#pull(request, name.name, signal);
+    const wanted = { ...request, name: name.name };
+    this.#deps.credentials.announce(wanted);
+    if (wanted.policy === 'Always') return this.#pull(wanted, signal);
     let present: Image | undefined;
     try {
-      present = await this.#deps.images.imageStatus(name.name, signal);
+      present = await this.#deps.images.imageStatus(wanted.name, signal);
     } catch (error) {
-      const message = `Failed to inspect image "${name.name}": ${runtimeText(error)}`;
-      this.#warn(request, EventReason.InspectFailed, message);
-      return this.#failed(request, WaitingReason.ImageInspectError, message);
+      signal.throwIfAborted();
+      const message = `Failed to inspect image "${wanted.image}": ${runtimeText(error)}`;
+      this.#event(wanted, 'Warning', EventReason.InspectFailed, message);
+      return failed(WaitingReason.ImageInspectError, message);
     }
-    if (present) {
-      const message = `Container image "${request.image}" already present on machine and can be accessed by the pod`;
-      this.#deps.events.event(request.target, 'Normal', EventReason.Pulled, message);
-      return { kind: 'ready', image: present };
-    }
-    if (request.policy === 'Never') {
-      const message = `Container image "${request.image}" is not present with pull policy of Never`;
-      this.#warn(request, EventReason.ErrImageNeverPull, message);
-      return this.#failed(request, WaitingReason.ErrImageNeverPull, message);
-    }
-    return this.#pull(request, name.name, signal);
+    if (present && this.#mayUse(wanted, present)) return this.#alreadyPresent(wanted, present);
+    if (wanted.policy === 'Never') return this.#neverPull(wanted, present);
+    return this.#pull(wanted, signal);
   }
 
   /** Forgets the back-offs of a pod that is gone. */
   forget(podUid: string): void {
-    for (const key of this.#failures.keys()) {
-      if (key.startsWith(`${podUid}_`)) this.#failures.delete(key);
-    }
+    this.#backoff.forget(podUid);
   }
 
-  async #pull(request: ImageRequest, name: string, signal: AbortSignal): Promise<ImageOutcome> {
-    const key = `${request.podUid}_${name}`;
-    const waiting = this.#backingOff(key);
-    if (waiting) {
-      const text = `Back-off pulling image "${name}"`;
-      this.#deps.events.event(request.target, 'Normal', EventReason.BackOff, text);
-      const message = `${text}: ${waiting.failure.reason}: ${waiting.failure.message}`;
-      return this.#failed(request, WaitingReason.ImagePullBackOff, message, waiting.leftMs);
+  #alreadyPresent(wanted: Wanted, image: Image): ImageOutcome {
+    const message = `Container image "${wanted.image}" already present on machine and can be accessed by the pod`;
+    this.#event(wanted, 'Normal', EventReason.Pulled, message);
+    return { kind: 'ready', image };
+  }
+
+  #neverPull(wanted: Wanted, present: Image | undefined): ImageOutcome {
+    const text = `Container image "${wanted.image}" is not present with pull policy of Never`;
+    const message = present ? text + NOT_FOR_THIS_POD : text;
+    this.#event(wanted, 'Warning', EventReason.ErrImageNeverPull, message);
+    return failed(WaitingReason.ErrImageNeverPull, message);
+  }
+
+  async #pull(wanted: Wanted, signal: AbortSignal): Promise<ImageOutcome> {
+    const { podUid, name, image } = wanted;
+    const secrets = this.#deps.credentials.secretsOf(wanted);
+    const waiting = this.#backoff.waiting(podUid, name);
+    // Unlike the kubelet: a pull secret that has come or changed is tried at once.
+    if (waiting && isSame(waiting.attempt.secrets, secrets)) {
+      const text = `Back-off pulling image "${image}"`;
+      this.#event(wanted, 'Normal', EventReason.BackOff, text);
+      const { failure } = waiting.attempt;
+      const { reason, message } = failure;
+      const backOff = failed(
+        WaitingReason.ImagePullBackOff,
+        `${text}: ${reason}: ${message}`,
+        waiting.leftMs,
+      );
+      return (await this.#cached(wanted, failure, signal)).outcome ?? backOff;
     }
-    this.#deps.events.event(
-      request.target,
-      'Normal',
-      EventReason.Pulling,
-      `Pulling image "${name}"`,
-    );
+    this.#event(wanted, 'Normal', EventReason.Pulling, `Pulling image "${image}"`);
     try {
-      const image = await request.away(() => this.#pullNow(request, name, signal));
-      this.#failures.delete(key);
-      return { kind: 'ready', image };
+      const pulled = await wanted.away(() => this.#pullNow(wanted, signal));
+      this.#backoff.worked(podUid, name);
+      return { kind: 'ready', image: pulled };
     } catch (error) {
       signal.throwIfAborted();
-      const { reason, message } = pullFailure(name, error);
-      this.#warn(
-        request,
-        EventReason.Failed,
-        `Failed to pull image "${name}": ${runtimeText(error)}`,
-      );
-      const delayMs = nextDelay(PULL_BACKOFF, this.#failures.get(key)?.delayMs);
-      this.#failures.set(key, { delayMs, atMs: this.#deps.clock.monotonic(), reason, message });
-      return this.#failed(request, reason, message, delayMs);
+      const failure = pullFailure(image, error);
+      const text = `Failed to pull image "${image}": ${failure.text}`;
+      this.#event(wanted, 'Warning', EventReason.Failed, text);
+      const { outcome, hint } = await this.#cached(wanted, failure, signal);
+      const told = { ...failure, message: failure.message + hint };
+      const retryAfterMs = this.#backoff.failed(podUid, name, { failure: told, secrets });
+      return outcome ?? failed(told.reason, told.message, retryAfterMs);
     }
   }
 
-  async #pullNow(request: ImageRequest, name: string, signal: AbortSignal): Promise<Image> {
-    const { images, clock, pulls, rate, credentials } = this.#deps;
+  /** What the store has where the registry has failed: an image to use, or else a word about it. */
+  async #cached(
+    wanted: Wanted,
+    failure: PullFailure,
+    signal: AbortSignal,
+  ): Promise<{ outcome: ImageOutcome | undefined; hint: string }> {
+    const nothing = { outcome: undefined, hint: '' };
+    const image = await this.#deps.images.imageStatus(wanted.name, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (!image) return nothing;
+    if (!this.#mayUse(wanted, image)) return { ...nothing, hint: NOT_FOR_THIS_POD };
+    if (!failure.unreachable) return nothing;
+    if (this.#imagePolicy(wanted) === 'always-ask')
+      return { ...nothing, hint: couldUseCached(image, wanted.name) };
+    const text = `registry unreachable, used cached ${digestOf(image, wanted.name)}`;
+    this.#event(wanted, 'Warning', EventReason.UsingCachedImage, text);
+    return { outcome: { kind: 'ready', image }, hint: '' };
+  }
+
+  async #pullNow(wanted: Wanted, signal: AbortSignal): Promise<Image> {
+    const { images, clock, pulls, rate, credentials, access, duration } = this.#deps;
     if (!rate.take()) throw new Error('pull QPS exceeded');
     const asked = clock.monotonic();
-    const auths = await credentials.credentialsFor(name);
+    const all = await credentials.credentialsFor(wanted.name, wanted);
     const { image, tookMs } = await pulls.run(0, signal, async () => {
       const started = clock.monotonic();
-      const ref = await this.#tryEach(request, name, auths, signal);
+      const { ref, origin } = await this.#tryEach(wanted, all, signal);
       const pulled =
-        (await images.imageStatus(ref, signal)) ?? (await images.imageStatus(name, signal));
+        (await images.imageStatus(ref, signal)) ?? (await images.imageStatus(wanted.name, signal));
       if (!pulled) throw new Error(`the image is not in the store after the pull of ${ref}`);
+      access.pulled(wanted.name, pulled.id, origin);
       return { image: pulled, tookMs: clock.monotonic() - started };
     });
     const waitedMs = clock.monotonic() - asked;
-    this.#deps.events.event(
-      request.target,
-      'Normal',
-      EventReason.Pulled,
-      `Successfully pulled image "${name}" in ${goDuration(tookMs)} (${goDuration(waitedMs)} including waiting). Image size: ${image.size} bytes.`,
-    );
+    duration.observe(tookMs / 1000, { image_size_in_bytes: sizeBucket(image.size) });
+    const text = `Successfully pulled image "${wanted.image}" in ${goDuration(tookMs)} (${goDuration(waitedMs)} including waiting). Image size: ${image.size} bytes.`;
+    this.#event(wanted, 'Normal', EventReason.Pulled, text);
     return image;
   }
 
   async #tryEach(
-    request: ImageRequest,
-    name: string,
-    auths: readonly AuthConfig[],
+    wanted: Wanted,
+    credentials: readonly Credential[],
     signal: AbortSignal,
-  ): Promise<string> {
-    const errors: string[] = [];
-    for (const auth of auths.length > 0 ? auths : [undefined]) {
+  ): Promise<{ ref: string; origin: CredentialOrigin }> {
+    const { images, access } = this.#deps;
+    const { name, sandbox, annotations } = wanted;
+    const restricted = credentials.some(({ origin }) => origin.kind === 'secret');
+    const giveUp = restricted ? access.begin(name) : undefined;
+    const failures = [];
+    const anonymous = { auth: undefined, origin: { kind: 'node' } } as const;
+    for (const { auth, origin } of credentials.length > 0 ? credentials : [anonymous]) {
       try {
-        return await this.#deps.images.pullImage(
-          name,
-          auth,
-          request.sandbox,
-          request.annotations,
-          signal,
-        );
+        const ref = await images.pullImage(name, auth, sandbox, annotations, signal);
+        return { ref, origin };
       } catch (error) {
         signal.throwIfAborted();
-        if (auths.length <= 1) throw error;
-        errors.push(runtimeText(error));
+        failures.push(attemptFailure(error, auth));
       }
     }
-    throw new Error(`[${errors.join(', ')}]`);
+    giveUp?.();
+    throw new PullError(failures);
   }
 
-  #backingOff(key: string): { failure: Failure; leftMs: number } | undefined {
-    const failure = this.#failures.get(key);
-    if (!failure) return undefined;
-    const age = this.#deps.clock.monotonic() - failure.atMs;
-    if (age > FORGET_AFTER_MS) this.#failures.delete(key);
-    return age < failure.delayMs ? { failure, leftMs: failure.delayMs - age } : undefined;
+  #mayUse(wanted: Wanted, image: Image): boolean {
+    const { namespace } = wanted.target;
+    const secrets = wanted.pullSecrets.map((secret) => secretId(namespace, secret));
+    return this.#deps.access.mayUse(wanted.name, image, secrets);
   }
 
-  #failed(
-    request: ImageRequest,
-    reason: WaitingReason,
-    message: string,
-    retryAfterMs?: number,
-  ): ImageOutcome {
-    this.#warn(request, EventReason.Failed, `Error: ${reason}`);
-    return { kind: 'failed', reason, message, retryAfterMs };
+  #imagePolicy(wanted: Wanted): ImagePolicy {
+    const { policy, problem } = imagePolicyOf(
+      wanted.annotations[Annotation.imagePolicy],
+      this.#deps.imagePolicy,
+    );
+    if (problem !== undefined) this.#event(wanted, 'Warning', EventReason.ManifestWarning, problem);
+    return policy;
   }
 
-  #warn(request: ImageRequest, reason: string, message: string): void {
-    this.#deps.events.event(request.target, 'Warning', reason, message);
+  #event(request: ImageRequest, type: 'Normal' | 'Warning', reason: string, text: string): void {
+    this.#deps.events.event(request.target, type, reason, text);
   }
 }
 
-/** The runtime marks two kinds of failure by the first word of its message (spec §8): its only channel. */
-function pullFailure(name: string, error: unknown): { reason: WaitingReason; message: string } {
-  const text = runtimeText(error);
-  if (text.startsWith(WaitingReason.RegistryUnavailable)) {
-    const rest = text.slice(WaitingReason.RegistryUnavailable.length);
-    const message = `image pull failed for ${name} because the registry is unavailable${rest}`;
-    return { reason: WaitingReason.RegistryUnavailable, message };
-  }
-  if (text.startsWith(WaitingReason.SignatureValidationFailed)) {
-    const rest = text.slice(WaitingReason.SignatureValidationFailed.length);
-    const message = `image pull failed for ${name} because the signature validation failed${rest}`;
-    return { reason: WaitingReason.SignatureValidationFailed, message };
-  }
-  const hint = codeOf(error) === 'unavailable' ? ' (the container runtime does not answer)' : '';
-  return { reason: WaitingReason.ErrImagePull, message: text + hint };
+function isSame(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((one, i) => one === others[i]);
+}
+
+function failed(reason: WaitingReason, message: string, retryAfterMs?: number): ImageOutcome {
+  return { kind: 'failed', reason, message, retryAfterMs };
 }

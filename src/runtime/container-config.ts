@@ -67,6 +67,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
     mounts: containerMounts({
       ...input,
       env,
+      podAnnotations: pod.metadata.annotations,
       selinuxEnabled: facts.selinuxEnabled,
       userns: input.userns,
     }),

@@ -12,6 +12,7 @@ import { runtimeText } from '../cri/errors.ts';
 import type { RuntimeService } from '../cri/model.ts';
 import type { Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
+import type { VolumeImages } from './image-volumes.ts';
 import type { KillOptions, PodKiller } from './kill.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
 import type { RuntimePodStatus } from './model.ts';
@@ -68,6 +69,7 @@ interface Context {
   readonly started: string[];
   /** By container name: why a half-made container of that name is still there. */
   readonly halfMade: Map<string, string>;
+  readonly volumeImages: VolumeImages;
   sandbox: Sandbox | undefined;
   triedAttempt: number | undefined;
 }
@@ -101,6 +103,7 @@ export class PodExecutor {
       failures: new Map(),
       started: [],
       halfMade: new Map(),
+      volumeImages: new Map(),
       sandbox: undefined,
       triedAttempt: undefined,
     };
@@ -236,7 +239,8 @@ export class PodExecutor {
     }
     context.sandbox ??= await this.#existingSandbox(input);
     const { pod, status, volumes, objectHashes, slot } = input;
-    const start = { pod, status, volumes, objectHashes, slot, sandbox: context.sandbox };
+    const { sandbox, volumeImages } = context;
+    const start = { pod, status, volumes, objectHashes, slot, sandbox, volumeImages };
     const failure = await this.#deps.starter.start(start, container, signal);
     if (failure) {
       context.failures.set(name, failure);

@@ -32,6 +32,8 @@ export interface MountsInput {
   readonly subPaths: ReadonlyMap<number, string>;
   /** What the runtime calls the image of each image volume, by volume name; else its reference. */
   readonly imageRefs?: ReadonlyMap<string, string> | undefined;
+  /** Told to the runtime with each image. */
+  readonly podAnnotations?: Record<string, string> | undefined;
   /**
    * Host file for /etc/hosts; undefined: the pod has neither addresses nor the host's network. A
    * container that mounts something there itself keeps its own.
@@ -103,6 +105,7 @@ function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Mou
       image: {
         image: input.imageRefs?.get(mount.name) ?? volume.reference,
         userSpecifiedImage: volume.reference,
+        ...(input.podAnnotations && { annotations: input.podAnnotations }),
       },
       ...(subPath === '' ? {} : { imageSubPath: subPath }),
     };

@@ -16,7 +16,7 @@ import { goSeconds } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Slot } from '../util/limiter.ts';
 import { ConfigError } from './config-error.ts';
-import type { ContainerImage } from './container-config.ts';
+import type { ContainerImage, ContainerInput } from './container-config.ts';
 import { containerConfig, containerSubPaths } from './container-config.ts';
 import type { CrashBackoff } from './crash-backoff.ts';
 import { readEnvFileBelow } from './env-file.ts';
@@ -24,6 +24,8 @@ import type { EnvInput } from './env.ts';
 import { NO_FEATURES } from './features.ts';
 import type { RuntimeFeatures } from './features.ts';
 import { runHook } from './hooks.ts';
+import { ensureVolumeImages, pullSecretNames } from './image-volumes.ts';
+import type { VolumeImages } from './image-volumes.ts';
 import type { PodKiller } from './kill.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { newestContainer } from './model.ts';
@@ -56,7 +58,10 @@ export interface SubPaths {
 }
 
 export interface StarterDeps {
-  readonly runtime: Pick<RuntimeService, 'createContainer' | 'startContainer' | 'execSync'>;
+  readonly runtime: Pick<
+    RuntimeService,
+    'createContainer' | 'startContainer' | 'execSync' | 'version'
+  >;
   readonly puller: Pick<ImagePuller, 'ensure'>;
   readonly backoff: CrashBackoff;
   readonly killer: PodKiller;
@@ -87,6 +92,8 @@ export interface StartContext {
   readonly sandbox: Sandbox;
   /** The right to put load on the runtime; taken when it is needed first. */
   readonly slot: () => Promise<Slot>;
+  /** What became of the images of image volumes in this sync; filled as containers need them. */
+  readonly volumeImages: VolumeImages;
 }
 
 export class ContainerStarter {
@@ -116,25 +123,25 @@ export class ContainerStarter {
       if (pause.kind === 'wait') return this.#inBackoff(pod, container, target, pause);
     }
     const slot = await context.slot();
-    const image = await this.#deps.puller.ensure(
-      {
-        away: (pull) => slot.away(pull),
-        podUid: pod.metadata.uid,
-        target,
-        image: container.image ?? '',
-        policy: container.imagePullPolicy,
-        annotations: pod.metadata.annotations ?? {},
-        sandbox: context.sandbox.config,
-      },
-      signal,
-    );
-    if (image.kind === 'failed') return image;
+    const request = {
+      away: <T>(pull: () => Promise<T>): Promise<T> => slot.away(pull),
+      podUid: pod.metadata.uid,
+      pullSecrets: pullSecretNames(pod),
+      annotations: pod.metadata.annotations ?? {},
+      sandbox: context.sandbox.config,
+    };
+    const volumes = await ensureVolumeImages(this.#deps, context, container, request, signal);
+    if (volumes.kind === 'refused') return this.#failed(pod, container, volumes);
+    if (volumes.kind === 'failed') return this.#imageFailed(target, volumes);
+    const own = { target, image: container.image ?? '', policy: container.imagePullPolicy };
+    const image = await this.#deps.puller.ensure({ ...request, ...own }, signal);
+    if (image.kind === 'failed') return this.#imageFailed(target, image);
     const { id: ref, uid, username } = image.image;
     return this.#createAndStart(
       context,
       container,
       { ref, username, ...(uid === undefined ? {} : { uid }) },
-      { previous, exited, target },
+      { previous, exited, target, imageRefs: volumes.refs },
       signal,
     );
   }
@@ -164,15 +171,20 @@ export class ContainerStarter {
       previous: RuntimeContainerStatus | undefined;
       exited: RuntimeContainerStatus | undefined;
       target: EventTarget;
+      imageRefs: ReadonlyMap<string, string>;
     },
     signal: AbortSignal,
   ): Promise<StartFailure | undefined> {
     const { runtime, events, backoff } = this.#deps;
     const { pod, sandbox } = context;
     const restartCount = await this.#restartCount(pod, container, run.previous);
-    const config = await this.#config(context, container, image, restartCount, signal).catch(
-      asFailure,
-    );
+    const { imageRefs } = run;
+    const config = await this.#config(
+      context,
+      container,
+      { image, imageRefs, restartCount },
+      signal,
+    ).catch(asFailure);
     if ('reason' in config) return this.#failed(pod, container, config);
     let id: string;
     try {
@@ -211,8 +223,7 @@ export class ContainerStarter {
   async #config(
     context: StartContext,
     container: Container,
-    image: ContainerImage,
-    restartCount: number,
+    run: Pick<ContainerInput, 'image' | 'imageRefs' | 'restartCount'>,
     signal: AbortSignal,
   ): Promise<ContainerConfig> {
     const { files, facts, objects } = this.#deps;
@@ -228,8 +239,7 @@ export class ContainerStarter {
       ...base,
       recursiveReadOnlyMounts,
       userns: sandbox.config.security.namespaceOptions.userns?.uids,
-      restartCount,
-      image,
+      ...run,
       objectHashes,
       subPaths: await this.#subPaths(base, signal),
       terminationLogPath: await files.createTerminationLog(pod, container.name),
@@ -291,6 +301,12 @@ export class ContainerStarter {
     const target = containerTarget(pod, container);
     events.event(target, 'Warning', EventReason.Failed, `Error: ${message}`);
     return { ...failure, message };
+  }
+
+  /** The events before it have told why; this one says what it means for the container. */
+  #imageFailed(target: EventTarget, failure: StartFailure): StartFailure {
+    this.#deps.events.event(target, 'Warning', EventReason.Failed, `Error: ${failure.reason}`);
+    return failure;
   }
 }
 

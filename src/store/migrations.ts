@@ -32,6 +32,12 @@ const STEPS: readonly string[] = [
      ref TEXT PRIMARY KEY, last_used INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
   'ALTER TABLE restart ADD COLUMN ended INTEGER',
+  `CREATE TABLE image_access (
+     image TEXT PRIMARY KEY, access TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE image_pulling (
+     name TEXT PRIMARY KEY
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Brings the database up to this islet's version; throws IsletError `corrupt` for a newer one. */

@@ -7,6 +7,7 @@ import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { EventJournal, type EventLimits } from './events.ts';
 import { FirstSeen } from './first-seen.ts';
+import { ImageAccessRecords } from './image-access.ts';
 import { ImageUse } from './images.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { PodRecords } from './pods.ts';
@@ -30,6 +31,7 @@ export interface Store {
   readonly restarts: RestartRecords;
   readonly events: EventJournal;
   readonly images: ImageUse;
+  readonly imageAccess: ImageAccessRecords;
   /** Set when the opening found a damaged database and made a new one. */
   readonly recovered:
     { readonly reason: string; readonly setAside: string | undefined } | undefined;
@@ -60,6 +62,7 @@ export function openStore(deps: StoreDeps): Store {
     restarts: new RestartRecords(behind),
     events: new EventJournal({ store: behind, clock: deps.clock, limits: deps.limits }),
     images: new ImageUse(behind),
+    imageAccess: new ImageAccessRecords(behind),
   };
   behind.open();
   opening = false;

@@ -73,6 +73,9 @@ export class FakeRuntime {
     this.event(containerId, ContainerEventType.CONTAINER_STOPPED_EVENT);
   }
 
+  /** What it says it is. */
+  software = { runtimeName: 'fake', runtimeVersion: '1.0.0' };
+
   /** Also what a pull of `name` would bring. */
   addImage(name: string): Image {
     const image = create(ImageSchema, {
@@ -88,8 +91,7 @@ export class FakeRuntime {
     return {
       version: () => ({
         version: '0.1.0',
-        runtimeName: 'fake',
-        runtimeVersion: '1.0.0',
+        ...this.software,
         runtimeApiVersion: 'v1',
       }),
       status: () => ({

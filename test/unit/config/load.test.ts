@@ -102,6 +102,28 @@ test('claims are kept below the root directory unless they have a place of their
   assert.match(dirOf(`${ISLET_HEAD}persistentVolumeDir: claims`), /^\/.+\/claims$/);
 });
 
+test('images: the node asks as a kubelet does unless told otherwise', () => {
+  const { kubelet, islet } = load(HEAD);
+  assert.equal(islet.imagePolicy, 'always-ask');
+  assert.equal(kubelet.imagePullCredentialsVerificationPolicy, 'NeverVerifyPreloadedImages');
+  assert.deepEqual(kubelet.preloadedImagesVerificationAllowlist, []);
+  const text = `${HEAD}imagePullCredentialsVerificationPolicy: AlwaysVerify\n---\n${ISLET_HEAD}imagePolicy: newest-else-cached`;
+  const other = load(text);
+  assert.equal(other.islet.imagePolicy, 'newest-else-cached');
+  assert.equal(other.kubelet.imagePullCredentialsVerificationPolicy, 'AlwaysVerify');
+  assert.deepEqual(faults(`${ISLET_HEAD}imagePolicy: cached`), [
+    '3: imagePolicy: found "cached", expected always-ask or newest-else-cached',
+  ]);
+});
+
+test('credential plugins: what is wrong with them ends the start', () => {
+  const flags = { podManifestPath: '/p', imageCredentialProviderConfig: 'none.yaml' };
+  assert.deepEqual(faults(undefined, flags), [
+    '--image-credential-provider-bin-dir: found nothing, expected a directory, because --image-credential-provider-config is set',
+  ]);
+  assert.deepEqual(load(HEAD).credentialProviders, []);
+});
+
 test('nothing of the configuration can be changed', () => {
   const config = load(`${HEAD}evictionHard: {memory.available: 5%}`);
   const parts = [config, config.kubelet, config.islet, config.kubelet.rest['evictionHard']];

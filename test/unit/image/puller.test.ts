@@ -1,72 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PullPolicy } from '../../../src/api/pod.ts';
-import type { Image } from '../../../src/cri/model.ts';
-import { ImagePuller } from '../../../src/image/puller.ts';
-import { TokenBucket } from '../../../src/image/token-bucket.ts';
+import { callError } from '../../../src/cri/errors.ts';
 import { IsletError } from '../../../src/util/errors.ts';
-import { Limiter } from '../../../src/util/limiter.ts';
-import { ManualClock } from '../../support/clock.ts';
-
-const NAME = 'reg.test/app:1';
-const { signal } = new AbortController();
-
-class Registry {
-  readonly clock = new ManualClock();
-  readonly events: string[] = [];
-  readonly present = new Map<string, Image>();
-  pulls = 0;
-  broken: Error | undefined;
-  readonly puller = new ImagePuller({
-    clock: this.clock,
-    events: { event: (_, __, reason, message) => void this.events.push(`${reason}: ${message}`) },
-    pulls: new Limiter({ slots: 1, patienceMs: 1e6, clock: this.clock }),
-    rate: new TokenBucket({ clock: this.clock, perSecond: 5, burst: 10 }),
-    credentials: { credentialsFor: () => Promise.resolve([]) },
-    images: {
-      imageStatus: (name) => Promise.resolve(this.present.get(name)),
-      pullImage: (name) => {
-        this.pulls++;
-        if (this.broken) return Promise.reject(this.broken);
-        this.add(name);
-        return Promise.resolve(name);
-      },
-      listImages: () => Promise.resolve([]),
-      removeImage: () => Promise.resolve(),
-      imageFsInfo: () => Promise.resolve([]),
-    },
-  });
-
-  add(name: string): void {
-    const image = {
-      id: `sha256:${name}`,
-      repoTags: [name],
-      repoDigests: [],
-      size: 7,
-      username: '',
-      pinned: false,
-    };
-    this.present.set(name, image);
-  }
-
-  async ensure(policy: PullPolicy, image = NAME): Promise<string> {
-    const target = { kind: 'Pod', namespace: 'default', name: 'p', uid: 'u' } as const;
-    const away = <T>(pull: () => Promise<T>): Promise<T> => pull();
-    const request = {
-      podUid: 'u',
-      target,
-      image,
-      policy,
-      annotations: {},
-      sandbox: undefined,
-      away,
-    };
-    const outcome = await this.puller.ensure(request, signal);
-    return outcome.kind === 'ready'
-      ? outcome.image.id
-      : `${outcome.reason} ${outcome.retryAfterMs}`;
-  }
-}
+import { NAME, ofNode, ofSecret, Registry } from './puller-fixture.ts';
 
 describe('pull policies', () => {
   it('IfNotPresent pulls once', async () => {
@@ -140,5 +76,81 @@ describe('back-off of failed pulls', () => {
     await r.clock.advance(10_000);
     r.broken = new IsletError('failed', 'SignatureValidationFailed: bad key');
     assert.match(await r.ensure('Always'), /^SignatureValidationFailed /);
+  });
+});
+
+describe('a pull secret that comes or changes', () => {
+  it('ends the pause', async () => {
+    const r = new Registry();
+    r.credentials = [ofSecret('wrong')];
+    r.onlyFor = 'right';
+    assert.equal(await r.ensure({ secrets: ['x'] }), 'ErrImagePull 10000');
+    assert.equal(await r.ensure({ secrets: ['x'] }), 'ImagePullBackOff 10000');
+    r.credentials = [ofSecret('right')];
+    assert.equal(await r.ensure({ secrets: ['x'] }), `sha256:${NAME}`);
+  });
+});
+
+describe('events and messages name the image as the pod does', () => {
+  it('without the default tag', async () => {
+    const r = new Registry();
+    r.broken = new IsletError('failed', 'x');
+    await r.ensure('IfNotPresent', 'reg.test/app');
+    await r.ensure('IfNotPresent', 'reg.test/app');
+    assert.deepEqual(r.events, [
+      'Pulling: Pulling image "reg.test/app"',
+      'Failed: Failed to pull image "reg.test/app": x',
+      'BackOff: Back-off pulling image "reg.test/app"',
+    ]);
+  });
+});
+
+describe('credentials of a pull', () => {
+  it('none: once, anonymously', async () => {
+    const r = new Registry();
+    await r.ensure('Always');
+    assert.deepEqual(r.users, ['-']);
+  });
+
+  it('each in order until one works', async () => {
+    const r = new Registry();
+    r.credentials = [ofSecret('a'), ofNode('b'), ofNode('c')];
+    r.onlyFor = 'b';
+    await r.ensure('Always');
+    assert.deepEqual(r.users, ['a', 'b']);
+  });
+
+  it('none works: the failures in one, anonymous is not tried after', async () => {
+    const r = new Registry();
+    r.credentials = [ofSecret('a'), ofNode('b')];
+    r.onlyFor = '-';
+    const outcome = await r.outcome({ policy: 'Always' });
+    assert.ok(outcome.kind === 'failed');
+    assert.equal(outcome.message, '[no for a, no for b]');
+    assert.deepEqual(r.users, ['a', 'b']);
+  });
+
+  it('the same failure of all is told once', async () => {
+    const r = new Registry();
+    r.credentials = [ofNode('a'), ofNode('b')];
+    r.broken = new IsletError('failed', 'denied');
+    const outcome = await r.outcome({ policy: 'Always' });
+    assert.ok(outcome.kind === 'failed');
+    assert.equal(outcome.message, 'denied');
+  });
+
+  it('what a registry repeats of them is shown to nobody', async () => {
+    const r = new Registry();
+    const password = 'p/w+d=1';
+    r.credentials = [ofNode('joe', password)];
+    const basic = Buffer.from(`joe:${password}`).toString('base64');
+    const echo = `403 Forbidden: got "Authorization: Basic ${basic}", ${basic}, ${password}, ${encodeURIComponent(password)}, Bearer abcdefgh.12345678`;
+    r.broken = callError('PullImage', NAME, 2, echo);
+    const first = await r.outcome({ policy: 'Always' });
+    const second = await r.outcome({ policy: 'Always' });
+    const shown = JSON.stringify([r.events, first, second]);
+    for (const secret of [password, basic, encodeURIComponent(password), 'abcdefgh.12345678'])
+      assert.ok(!shown.includes(secret), shown);
+    assert.match(shown, /403 Forbidden: got .*\*\*\*/);
   });
 });
