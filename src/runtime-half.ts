@@ -80,6 +80,7 @@ export class RuntimeHalf {
   readonly manager: PodManager;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
+  readonly #imageAccess: ImageAccess;
   readonly #probes: ProbeManager;
   readonly #features: RuntimeFeatures;
 
@@ -104,6 +105,11 @@ export class RuntimeHalf {
       onResult: (uid) => void this.manager.poke(uid),
       statusOf: (uid) => statuses.get(uid),
       metrics: new ProberMetrics(deps.probeRegistry),
+    });
+    this.#imageAccess = new ImageAccess({
+      policy: config.kubelet.imagePullCredentialsVerificationPolicy,
+      allowlist: config.kubelet.preloadedImagesVerificationAllowlist,
+      records: deps.store.imageAccess,
     });
     const { rootDir } = config;
     const volumes = new VolumeManager({
@@ -156,6 +162,8 @@ export class RuntimeHalf {
       if (!this.manager.poke(uid)) this.#adoptSoon();
     });
     tasks.spawn('relist', (stop) => this.pleg.run(stop));
+    const { images } = this.#deps.cri;
+    tasks.spawn('image records', (stop) => this.#imageAccess.prune(() => images.listImages(stop)));
     await this.pleg.getNewerThan('', 0, signal); // the first good list
     await this.#askFeatures(signal); // admission needs to know
     source.subscribe((pods) => {
@@ -323,11 +331,7 @@ export class RuntimeHalf {
         ...{ objects: source.configs, providers, rootDir, events, clock, logger },
         metrics: registry,
       }),
-      access: new ImageAccess({
-        policy: kubelet.imagePullCredentialsVerificationPolicy,
-        allowlist: kubelet.preloadedImagesVerificationAllowlist,
-        records: store.imageAccess,
-      }),
+      access: this.#imageAccess,
       imagePolicy: islet.imagePolicy,
       duration: pullDuration(registry),
     });

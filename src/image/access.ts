@@ -69,6 +69,15 @@ export class ImageAccess {
     if (after !== before) records.put(id, after);
     records.endPull(fullImageName(name));
   }
+
+  /** Forgets images that are gone. Records made while the list is on its way stay. */
+  async prune(list: () => Promise<readonly StoredImage[]>): Promise<void> {
+    const { records } = this.#deps;
+    const known = records.images();
+    if (known.length === 0) return;
+    const present = new Set((await list()).map(({ id }) => id));
+    for (const id of known) if (!present.has(id)) records.delete(id);
+  }
 }
 
 /** What is known of an image, as far as a policy asks. */

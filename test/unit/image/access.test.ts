@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { VerificationPolicy } from '../../../src/config/model.ts';
+import { ImageAccess } from '../../../src/image/access.ts';
 import type { Credential } from '../../../src/image/puller.ts';
 import { NAME, ofNode, ofSecret, Registry, UNREACHABLE } from './puller-fixture.ts';
 
@@ -121,5 +122,17 @@ describe('an image that was pulled with the pull secret of a pod', () => {
     await r.ensure({ secrets: ['team'] });
     r.add(NAME); // imported by hand
     assert.equal(await r.ensure({ uid: 'other' }), `sha256:${NAME}`);
+  });
+
+  it('is forgotten with the image; a record that comes meanwhile stays', async () => {
+    const r = await pulledWith(ofSecret('team'));
+    const { imageAccess } = r.store;
+    imageAccess.put('sha256:gone', {});
+    const access = new ImageAccess({ policy: 'NeverVerify', allowlist: [], records: imageAccess });
+    await access.prune(() => {
+      imageAccess.put('sha256:new', {});
+      return Promise.resolve([...r.present.values()]);
+    });
+    assert.deepEqual(imageAccess.images(), [`sha256:${NAME}`, 'sha256:new']);
   });
 });
