@@ -2,8 +2,9 @@
  * Owns: the images of image volumes: pulled before the containers that mount them, once a sync, with the
  * policy, back-off and events of container images; and the refusal where the runtime has no image
  * volumes (spec: volumes.md §8).
- * Invariant: a container never runs with an empty directory in the place of an image: containerd before
- * 2.1 does not know the field, and would bind an empty host path.
+ * Invariant: a container never runs with something else in the place of an image. containerd before 2.1
+ * does not know image volumes (it fails over an empty host path, without a word about images), and 2.1 mounts the
+ * whole image where a sub path of it was asked for.
  */
 import { podTarget } from '../api/event.ts';
 import type { Container, Pod, PullPolicy } from '../api/pod.ts';
@@ -48,12 +49,9 @@ export async function ensureVolumeImages(
   const { pod, volumeImages } = context;
   const refs = new Map<string, string>();
   const volumes = imageVolumesOf(pod, container);
-  const [first] = volumes;
-  if (!first) return { kind: 'ready', refs };
-  // Asked each time, since the runtime may have been replaced under the agent; these starts are rare.
-  const problem = await deps.runtime.version(signal).then(imageVolumeProblem, runtimeText);
-  signal.throwIfAborted();
-  if (problem !== undefined) return refused(`${first.field}: ${problem}`);
+  if (volumes.length === 0) return { kind: 'ready', refs };
+  const problem = await problemOf(deps.runtime, container, volumes, signal);
+  if (problem !== undefined) return refused(problem);
   let failed: Extract<ImageOutcome, { kind: 'failed' }> | undefined;
   for (const { name, reference, policy } of volumes) {
     const wanted = { ...request, target: podTarget(pod), image: reference, policy };
@@ -65,15 +63,45 @@ export async function ensureVolumeImages(
   return failed ?? { kind: 'ready', refs };
 }
 
-/** Why this runtime cannot mount images; undefined when it can, or when nobody can tell. */
-export function imageVolumeProblem({
-  runtimeName,
-  runtimeVersion,
-}: RuntimeVersion): string | undefined {
+/** Which field of the pod this runtime cannot honour, and why. */
+async function problemOf(
+  runtime: VolumeImagesDeps['runtime'],
+  container: Container,
+  volumes: readonly ImageVolume[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let version: RuntimeVersion;
+  try {
+    // Asked each time, since the runtime may have been replaced under the agent; these starts are rare.
+    version = await runtime.version(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return `${volumes[0]?.field}: ${runtimeText(error)}`;
+  }
+  const problem = imageVolumeProblem(version, 'whole');
+  if (problem !== undefined) return `${volumes[0]?.field}: ${problem}`;
+  const part = imageVolumeProblem(version, 'sub path');
+  const mounts = container.volumeMounts ?? [];
+  const index = mounts.findIndex(
+    ({ name, subPath, subPathExpr }) =>
+      (subPath || subPathExpr) && volumes.some((volume) => volume.name === name),
+  );
+  if (part === undefined || index < 0) return undefined;
+  const field = mounts[index]?.subPath ? 'subPath' : 'subPathExpr';
+  return `volumeMounts[${index}].${field} of container "${container.name}": ${part}`;
+}
+
+/** Why this runtime cannot mount images, or a part of one; undefined when it can, or nobody can tell. */
+export function imageVolumeProblem(
+  { runtimeName, runtimeVersion }: RuntimeVersion,
+  what: 'whole' | 'sub path',
+): string | undefined {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(runtimeVersion)?.map(Number) ?? [];
   if (runtimeName !== 'containerd' || major === undefined || minor === undefined) return undefined;
-  if (major > 2 || (major === 2 && minor >= 1)) return undefined;
-  return `image volumes need containerd 2.1 or later, this is containerd ${runtimeVersion}`;
+  const least = what === 'whole' ? 1 : 2;
+  if (major > 2 || (major === 2 && minor >= least)) return undefined;
+  const who = what === 'whole' ? 'image volumes need' : 'a sub path of an image volume needs';
+  return `${who} containerd 2.${least} or later, this is containerd ${runtimeVersion}`;
 }
 
 export function pullSecretNames(pod: Pod): string[] {

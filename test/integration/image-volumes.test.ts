@@ -25,7 +25,7 @@ function statusOf(bench: Bench, name: string): ContainerStatus | undefined {
 describe('a pod with an image volume', () => {
   it('has it pulled first, and mounted by the runtime', async (t) => {
     const bench = await Bench.start(t);
-    bench.cri.runtime.software = { runtimeName: 'containerd', runtimeVersion: '2.1.9' };
+    bench.cri.runtime.software = { runtimeName: 'containerd', runtimeVersion: '2.2.6' };
     await bench.startAgent();
     bench.apply('p', spec);
     await bench.until('both run', () =>

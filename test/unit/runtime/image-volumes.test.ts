@@ -14,17 +14,17 @@ function version(runtimeVersion: string, runtimeName = 'containerd'): RuntimeVer
 describe('whether a runtime has image volumes', () => {
   for (const able of ['2.1.0', 'v2.1.9+unknown', '2.2.0-beta.1', '3.0.0', 'unknown'])
     it(`containerd ${able}: yes, or nobody knows`, () => {
-      assert.equal(imageVolumeProblem(version(able)), undefined);
+      assert.equal(imageVolumeProblem(version(able), 'whole'), undefined);
     });
   for (const unable of ['1.6.20~ds1', '1.7.24~ds1', '2.0.5'])
     it(`containerd ${unable}: no`, () => {
       assert.equal(
-        imageVolumeProblem(version(unable)),
+        imageVolumeProblem(version(unable), 'whole'),
         `image volumes need containerd 2.1 or later, this is containerd ${unable}`,
       );
     });
   it('another runtime says so itself', () => {
-    assert.equal(imageVolumeProblem(version('1.33.0', 'cri-o')), undefined);
+    assert.equal(imageVolumeProblem(version('1.33.0', 'cri-o'), 'whole'), undefined);
   });
 });
 
@@ -116,6 +116,20 @@ describe('the images of image volumes', () => {
     });
     assert.equal((await puller.for(mounting('plain'))).kind, 'ready');
     assert.deepEqual(puller.asked, []);
+  });
+
+  it('nor one that would mount the whole in the place of a part', async () => {
+    const puller = new Puller();
+    const part = mounting('plain', 'two');
+    part.volumeMounts?.splice(1, 1, { name: 'two', mountPath: '/two', subPath: 'etc' });
+    assert.deepEqual(await puller.for(part), {
+      kind: 'refused',
+      reason: 'CreateContainerConfigError',
+      message:
+        'volumeMounts[1].subPath of container "c": a sub path of an image volume needs containerd 2.2 or later, this is containerd 2.1.9',
+    });
+    puller.runtime = () => Promise.resolve(version('2.2.0'));
+    assert.equal((await puller.for(part)).kind, 'ready');
   });
 
   it('nor one that does not say what it is', async () => {
