@@ -3,13 +3,13 @@
  * in which order and which failures end the plan is decided in plan.ts and step.ts.
  * Invariant: an outcome tells every failure; the executor itself never throws but for an abort.
  */
-import type { EventRecorder } from '../api/event.ts';
+import type { EventRecorder, EventTarget } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { namedContainer } from '../api/pod.ts';
 import { Annotation, EventReason, WaitingReason } from '../api/reasons.ts';
 import { runtimeText } from '../cri/errors.ts';
-import type { RuntimeService } from '../cri/model.ts';
+import type { RuntimeService, SandboxStatus } from '../cri/model.ts';
 import type { Slot } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
 import type { VolumeImages } from './image-volumes.ts';
@@ -73,6 +73,9 @@ interface Context {
   sandbox: Sandbox | undefined;
   triedAttempt: number | undefined;
 }
+
+/** The sandbox is there, and what it is like could not be read; the event has been told. */
+class NoSandboxStatus extends Error {}
 
 /** A start that failed; the failure is in the context already. */
 class StartFailed extends Error {}
@@ -216,13 +219,25 @@ export class PodExecutor {
       context.triedAttempt = argument.attempt;
       await context.input.slot();
       const id = await runtime.runPodSandbox(config, runtimeHandler);
-      const created = await runtime.podSandboxStatus(id);
+      const created = await this.#statusOf(id, target, context.signal);
       context.sandbox = { id: created.id, config, ips: created.ips, runtimeHandler };
     } catch (error) {
       context.signal.throwIfAborted();
+      if (error instanceof NoSandboxStatus) throw error;
       const text = `Failed to create pod sandbox: ${runtimeText(error)}`;
       events.event(target, 'Warning', EventReason.FailedCreatePodSandBox, text);
       throw error;
+    }
+  }
+
+  async #statusOf(id: string, target: EventTarget, signal: AbortSignal): Promise<SandboxStatus> {
+    try {
+      return await this.#deps.runtime.podSandboxStatus(id);
+    } catch (cause) {
+      signal.throwIfAborted();
+      const text = `Unable to get pod sandbox status: ${runtimeText(cause)}`;
+      this.#deps.events.event(target, 'Warning', EventReason.FailedPodSandBoxStatus, text);
+      throw new NoSandboxStatus(text, { cause });
     }
   }
 

@@ -30,7 +30,7 @@ export function computePodActions(input: PlanInput): Step[] {
     decision.kind === 'create'
       ? planNewSandbox(input.pod, input.status, decision)
       : planInSandbox(input);
-  return [...steps, ...pruneDead(input.pod, input.status, steps), ...pruneSandboxes(input.status)];
+  return [...steps, ...pruneDead(input.status, steps), ...pruneSandboxes(input.status)];
 }
 
 /** Whether the newest sandbox still serves the pod (spec §4.1). */
@@ -156,9 +156,8 @@ function decideRunning(
  * Dead records beyond the newest one of each name go, with their logs (spec §14): the newest is what
  * `lastState` and `logs --previous` show. A half-made one beside a newer one goes whatever it is.
  */
-function pruneDead(pod: Pod, status: RuntimePodStatus, planned: readonly Step[]): Step[] {
+function pruneDead(status: RuntimePodStatus, planned: readonly Step[]): Step[] {
   const going = new Set(planned.flatMap((s) => (s.kind === 'removeContainer' ? [s.id] : [])));
-  const initNames = new Set((pod.spec.initContainers ?? []).map((c) => c.name));
   const newer = new Set<string>();
   const seen = new Set<string>();
   const out: Step[] = [];
@@ -168,9 +167,7 @@ function pruneDead(pod: Pod, status: RuntimePodStatus, planned: readonly Step[])
     if (halfMade) out.push(step('removeContainer', { id: container.id, withLogs: false }));
     if (container.state !== 'exited' || going.has(container.id)) continue;
     if (seen.has(container.name)) {
-      out.push(
-        step('removeContainer', { id: container.id, withLogs: !initNames.has(container.name) }),
-      );
+      out.push(step('removeContainer', { id: container.id, withLogs: true }));
     }
     seen.add(container.name);
   }

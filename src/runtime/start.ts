@@ -200,7 +200,7 @@ export class ContainerStarter {
       await runtime.startContainer(id);
     } catch (error) {
       const message = runtimeText(error);
-      return this.#failed(pod, container, { reason: WaitingReason.RunContainerError, message });
+      return this.#failed(pod, container, { reason: WaitingReason.RunContainerError, message }, id);
     }
     events.event(run.target, 'Normal', EventReason.Started, 'Container started');
     await this.#deps.files.linkLog(pod, container.name, id, restartCount).catch(() => undefined);
@@ -295,11 +295,13 @@ export class ContainerStarter {
     }
   }
 
-  #failed(pod: Pod, container: Container, failure: StartFailure): StartFailure {
+  /** In the event the name stands for the container's id, so that one start after the other says the same. */
+  #failed(pod: Pod, container: Container, failure: StartFailure, id = ''): StartFailure {
     const { events, objects } = this.#deps;
     const message = redacted(failure.message, pod, container, objects);
     const target = containerTarget(pod, container);
-    events.event(target, 'Warning', EventReason.Failed, `Error: ${message}`);
+    const text = id === '' ? message : message.replaceAll(id, container.name);
+    events.event(target, 'Warning', EventReason.Failed, `Error: ${text}`);
     return { ...failure, message };
   }
 

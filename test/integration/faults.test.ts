@@ -154,6 +154,39 @@ describe('a runtime that misbehaves', () => {
     assert.equal(bench.cri.callsOf('pullImage').length, 1);
   });
 
+  it('a start that fails is told of by the name of the container, again and again the same', async (t) => {
+    const bench = await Bench.start(t);
+    bench.cri.on('startContainer', ({ containerId }) => {
+      throw new Error(`task ${containerId}: no such file`);
+    });
+    bench.apply('nostart');
+    await bench.startAgent();
+    const told = () => bench.events().filter((e) => e.reason === 'Failed');
+    await bench.until('it failed twice', () => (told()[0]?.count ?? 0) >= 2);
+    assert.deepEqual(
+      told().map((e) => e.message),
+      ['Error: task app: no such file'],
+    );
+  });
+
+  it('a sandbox whose status cannot be read is told of as such', async (t) => {
+    const bench = await Bench.start(t);
+    bench.cri.on('podSandboxStatus', () => {
+      throw new Error('not now');
+    });
+    bench.apply('blind');
+    await bench.startAgent();
+    const told = () =>
+      bench.events().filter((e) => e.name === 'blind-f1' && e.reason.includes('SandBox'));
+    await bench.until('it is told', () => told().length > 0);
+    bench.cri.reset();
+    await bench.until('it runs', () => bench.isRunning('blind'));
+    assert.deepEqual(
+      told().map(({ reason, message }) => [reason, message]),
+      [['FailedPodSandBoxStatus', 'Unable to get pod sandbox status: not now']],
+    );
+  });
+
   it('a pod past its deadline fails, says so once, and is stopped', async (t) => {
     const bench = await Bench.start(t);
     bench.apply('late', { activeDeadlineSeconds: 1 });
