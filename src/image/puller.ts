@@ -50,7 +50,7 @@ export type ImageOutcome =
       readonly kind: 'failed';
       readonly reason: WaitingReason;
       readonly message: string;
-      /** Before that a further try is pointless; undefined: the usual retry. */
+      /** When to ask again; undefined: the usual retry. */
       readonly retryAfterMs: number | undefined;
     };
 
@@ -89,6 +89,9 @@ export interface ImagePullerDeps {
   /** `kubelet_image_pull_duration_seconds` */
   readonly duration: Histogram;
 }
+
+/** Asked again so soon after a pull that failed, a longer pause is told as one (the kubelet's retry of a sync). */
+const LOOK_AGAIN_MS = 10_000;
 
 /** A failure that is waited out, but only while the pod's pull secrets are the same. */
 interface Attempt {
@@ -181,8 +184,8 @@ export class ImagePuller {
       this.#event(wanted, 'Warning', EventReason.Failed, text);
       const { outcome, hint } = await this.#cached(wanted, failure, signal);
       const told = { ...failure, message: failure.message + hint };
-      const retryAfterMs = this.#backoff.failed(podUid, name, { failure: told, secrets });
-      return outcome ?? failed(told.reason, told.message, retryAfterMs);
+      const pauseMs = this.#backoff.failed(podUid, name, { failure: told, secrets });
+      return outcome ?? failed(told.reason, told.message, Math.min(pauseMs, LOOK_AGAIN_MS));
     }
   }
 
