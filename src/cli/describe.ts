@@ -72,6 +72,7 @@ function head({ metadata, spec, status }: Pod): Entry[] {
     { name: 'UID', value: metadata.uid },
     { name: 'Priority', value: String(spec.priority ?? 0) },
     ...maybe('Priority Class Name', spec.priorityClassName),
+    ...maybe('Runtime Class Name', spec.runtimeClassName),
     { name: 'Node', value: node },
     { name: 'Start Time', value: status.startTime ? fullTime(status.startTime) : '<none>' },
     { name: 'Labels', value: keyValues(metadata.labels) },

@@ -90,6 +90,13 @@ describe('islet describe pod', () => {
     assert.equal(out, EXPECTED);
   });
 
+  it('names the runtime class that a pod asks for', async (t) => {
+    const { view, run } = await startAgent(t);
+    view.podList = [pod('web', { spec: { containers: [app], runtimeClassName: 'kata' } })];
+    const { out } = await run(describePod, { pod: 'web' });
+    assert.match(out, /^Runtime Class Name: +kata$/m);
+  });
+
   it('shows a pod of which next to nothing is known', async (t) => {
     const { view, run } = await startAgent(t);
     view.podList = [pod('web', { status: {} })];
