@@ -89,8 +89,9 @@ export interface LoadOptions {
   featureGates?: FeatureGates;
 }
 
-/** `file:line: field: message`, the form of a problem on one line. */
+/** `file:line: field: message`, the form of a problem on one line; line 0 is none. */
 export function problemText(problem: Problem, file: string): string {
   const field = problem.path === '' ? '' : `${problem.path}: `;
-  return `${file}:${problem.line}: ${field}${problem.message}`;
+  const line = problem.line === 0 ? '' : `:${problem.line}`;
+  return `${file}${line}: ${field}${problem.message}`;
 }

@@ -65,7 +65,7 @@ test('JSON has one object a file', (t) => {
 test('a file that is not there is rejected with its name', (t) => {
   const { status, err } = check(t, 'text');
   assert.equal(status, 1);
-  assert.match(err, /none\.yaml.*ENOENT/);
+  assert.match(err, /none\.yaml: cannot be read: ENOENT/);
 });
 
 test('the values of a Secret are not shown', (t) => {
