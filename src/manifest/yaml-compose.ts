@@ -98,7 +98,13 @@ function composeOnce(text: string): Composed | SyntaxProblem {
     }
     if (++count > MAX_LEXEMES) return new SyntaxProblem(TOO_LARGE, parser.offset);
   }
-  for (const token of parser.end()) tokens.push(token);
+  // The last document is known to be one only here.
+  for (const token of parser.end()) {
+    tokens.push(token);
+    if (token.type === 'document' && ++started > MAX_DOCUMENTS) {
+      return new SyntaxProblem(`more than ${MAX_DOCUMENTS} documents`, token.offset);
+    }
+  }
   try {
     const documents = [...new BoundedComposer().compose(tokens, true, text.length)];
     return { text, documents, lexemes: count, brokenFlows };

@@ -197,6 +197,14 @@ it('no value of a Secret gets anywhere but into the pods', async (t) => {
         ?.messages.some((text) => text.includes('Secret default/creds is missing')) === true,
   );
   await run('describe again', (io) => describePod({ pod: 'well' }, io));
+  // The runtime still has what it said about a value that nobody knows any more.
+  const lastState = (): string =>
+    JSON.stringify(bench.pod('bad-start')?.status.containerStatuses?.[0] ?? {});
+  await bench.until('the failed start is in the status', () => /StartError/.test(lastState()));
+  assert.match(lastState(), /the message of the runtime is withheld/);
+  for (const output of ['json', 'yaml'])
+    await run(`get pods -o ${output} again`, (io) => getPods({ names: [], output }, io));
+  await run('describe bad-start again', (io) => describePod({ pod: 'bad-start' }, io));
   await bench.stopAgent();
   said.set('log', bench.logs.join(''));
   for (const file of filesBelow(bench.root)) {

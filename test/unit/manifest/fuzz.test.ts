@@ -55,6 +55,13 @@ test('a file of nothing but errors is given up', () => {
     /^more than 1000 documents/,
   );
   assert.ok(errorsOf('--- a\n'.repeat(900)) <= 100);
+  const maps = (count: number): string =>
+    Array.from(
+      { length: count },
+      (_, n) => `---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m${n}}\n`,
+    ).join('');
+  assert.equal(load(maps(1000)).documents.length, 1000);
+  assert.equal(load(maps(1001)).errors[0]?.message, 'more than 1000 documents');
   assert.ok(errorsOf(container('ports:', ...Array<string>(5000).fill('- {}'))) <= 100);
 });
 
