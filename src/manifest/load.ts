@@ -128,9 +128,11 @@ class Loader {
       return undefined;
     }
     const known = KINDS.find((name) => name === kind.text);
-    if (known === undefined) return this.#otherKind(kind.text, kind.at);
+    if (known === undefined) return this.#otherKind(this.#word(kind.text), kind.at);
     if (version?.type === 'string' && version.text === 'v1') return known;
-    const found = version === undefined ? 'it is missing' : `found ${describe(version)}`;
+    const shown =
+      version?.type === 'string' ? { ...version, text: this.#word(version.text) } : version;
+    const found = shown === undefined ? 'it is missing' : `found ${describe(shown)}`;
     this.#fail(
       'decode',
       'apiVersion',
@@ -138,6 +140,11 @@ class Loader {
       version?.at ?? tree.at,
     );
     return undefined;
+  }
+
+  /** The lines of a text that begin too far to the right become part of the value before them. */
+  #word(text: string): string {
+    return this.#hidden ? text.replace(/\s.*/s, ' …') : text;
   }
 
   #otherKind(kind: string, at: number): undefined {

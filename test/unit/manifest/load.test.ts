@@ -81,6 +81,8 @@ test('no message shows a value of a Secret', () => {
     JSON.stringify(secret.slice(-30)),
     secret.replace('{pw: hunter2}', '{"p w": hunter2}'),
     secret.replace('hunter2', '!!int hunter2'),
+    secret.replace('kind: Secret', 'kind: Secret\n  hunter2'),
+    secret.replace('apiVersion: v1', 'apiVersion: v1\n  hunter2'),
   ];
   for (const text of wrong) {
     const { errors } = load(text);
