@@ -56,7 +56,11 @@ export class Credentials implements CredentialSource {
     return pullSecrets.map((name) => this.#objects.secret(target.namespace, name));
   }
 
-  async credentialsFor(image: string, asker: CredentialAsker): Promise<readonly Credential[]> {
+  async credentialsFor(
+    image: string,
+    asker: CredentialAsker,
+    signal: AbortSignal,
+  ): Promise<readonly Credential[]> {
     const repository = repositoryOf(image);
     const { namespace } = asker.target;
     const ofThePod = this.#secrets
@@ -65,7 +69,7 @@ export class Credentials implements CredentialSource {
       .map(({ secret, ...login }) => credential(login, { kind: 'secret', secret }));
     const ofTheNode = [
       ...this.#node.lookup(repository),
-      ...(await this.#plugins.lookup(fullImageName(image))),
+      ...(await this.#plugins.lookup(fullImageName(image), signal)),
     ];
     return [...ofThePod, ...ofTheNode.map((login) => credential(login, OF_THE_NODE))];
   }

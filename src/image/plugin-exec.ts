@@ -1,7 +1,7 @@
 /**
  * Owns: running a credential plugin once: request on stdin, answer from stdout, one minute (spec:
  * gc-logs-images.md §5.2).
- * Invariants: the program and its children are gone when this returns; what it writes to stderr is
+ * Invariants: the program and its children are gone when this returns, also when the caller gives it up; what it writes to stderr is
  * dropped, because plugins print their credentials there when they are debugged.
  */
 import { spawn } from 'node:child_process';
@@ -16,17 +16,27 @@ const TIMEOUT_MS = 60_000;
 /** Far more than the logins of any registry. */
 const LONGEST_ANSWER = 1024 * 1024;
 
-/** Asks for the logins of an image. @throws IsletError `failed`, `deadline` or `corrupt` */
-export type AskPlugin = (provider: CredentialProvider, image: string) => Promise<PluginAnswer>;
+/** Asks for the logins of an image. @throws IsletError `failed`, `deadline` or `corrupt`; the reason of an abort */
+export type AskPlugin = (
+  provider: CredentialProvider,
+  image: string,
+  signal: AbortSignal,
+) => Promise<PluginAnswer>;
 
 export function pluginAsker(clock: Clock): AskPlugin {
-  return async (provider, image) => {
-    const text = await run(provider, pluginRequest(provider.apiVersion, image), clock);
+  return async (provider, image, signal) => {
+    const text = await run(provider, pluginRequest(provider.apiVersion, image), clock, signal);
     return readPluginAnswer(text, provider.apiVersion);
   };
 }
 
-async function run(provider: CredentialProvider, request: string, clock: Clock): Promise<string> {
+async function run(
+  provider: CredentialProvider,
+  request: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string> {
+  signal.throwIfAborted();
   const added = Object.fromEntries(provider.env.map(({ name, value }) => [name, value]));
   // A process group of its own, so that what it has started ends with it.
   const child = spawn(provider.binary, provider.args, {
@@ -36,7 +46,10 @@ async function run(provider: CredentialProvider, request: string, clock: Clock):
   });
   const done = new AbortController();
   try {
-    return await Promise.race([output(child, request), tooLate(clock, done.signal)]);
+    return await Promise.race([
+      output(child, request),
+      tooLate(clock, AbortSignal.any([done.signal, signal])),
+    ]);
   } finally {
     done.abort(new Error('done'));
     endGroup(child);

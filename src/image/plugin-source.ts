@@ -1,12 +1,15 @@
 /**
  * Owns: what the credential plugins know of an image: whom to ask, how long an answer is kept and for
  * which images, and that nobody is asked twice at once (spec: gc-logs-images.md §5.2).
- * Invariant: a plugin that fails is one without credentials; the log says that it failed, and how.
+ * Invariants: a plugin that fails is one without credentials; the log says that it failed, and how. One that
+ * nobody waits for any more, because pods are gone or the agent stops, is ended.
  */
 import type { CredentialProvider } from '../config/model.ts';
 import type { Registry } from '../metrics/registry.ts';
 import type { Counter, Histogram } from '../metrics/registry.ts';
+import { aborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
+import { IsletError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { Keyring, matchesImage } from './keyring.ts';
 import type { Login } from './keyring.ts';
@@ -30,13 +33,20 @@ interface Kept {
   readonly untilMs: number;
 }
 
+/** A question that a plugin is about to answer. */
+interface Question {
+  readonly answer: Promise<Logins>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
 const NOTHING: Logins = new Map();
 
 export class PluginSource {
   readonly #deps: PluginSourceDeps;
   /** By provider, then by what the answer is good for. */
   readonly #kept = new Map<CredentialProvider, Map<string, Kept>>();
-  readonly #asking = new Map<string, Promise<Logins>>();
+  readonly #asking = new Map<string, Question>();
   readonly #duration: Histogram;
   readonly #errors: Counter;
 
@@ -55,36 +65,60 @@ export class PluginSource {
     );
   }
 
-  /** `image`: full name as `fullImageName` gives it. Never rejects. */
-  async lookup(image: string): Promise<readonly Login[]> {
+  /** `image`: full name as `fullImageName` gives it. Rejects only with the signal's reason. */
+  async lookup(image: string, signal: AbortSignal): Promise<readonly Login[]> {
     const ring = new Keyring();
     for (const provider of this.#deps.providers) {
       if (!provider.matchImages.some((pattern) => matchesImage(pattern, image))) continue;
-      for (const [key, login] of await this.#loginsFrom(provider, image)) ring.add(key, login);
+      for (const [key, login] of await this.#loginsFrom(provider, image, signal))
+        ring.add(key, login);
     }
     return ring.lookup(repositoryOf(image));
   }
 
-  async #loginsFrom(provider: CredentialProvider, image: string): Promise<Logins> {
+  async #loginsFrom(
+    provider: CredentialProvider,
+    image: string,
+    signal: AbortSignal,
+  ): Promise<Logins> {
+    signal.throwIfAborted();
     const kept = this.#keptFor(provider, image);
     if (kept) return kept;
-    const question = `${provider.name} ${image}`;
-    const running = this.#asking.get(question);
-    if (running) return running;
-    const asked = this.#ask(provider, image).finally(() => this.#asking.delete(question));
-    this.#asking.set(question, asked);
-    return asked;
+    const key = `${provider.name} ${image}`;
+    const question = this.#asking.get(key) ?? this.#begin(provider, image);
+    this.#asking.set(key, question);
+    question.waiting += 1;
+    const answered = new AbortController();
+    try {
+      const gaveUp = aborted(AbortSignal.any([signal, answered.signal])).then(() => NOTHING);
+      const logins = await Promise.race([question.answer, gaveUp]);
+      signal.throwIfAborted();
+      return logins;
+    } finally {
+      answered.abort();
+      question.waiting -= 1;
+      if (question.waiting === 0) {
+        question.stop.abort(new IsletError('aborted', 'nobody waits for the answer any more'));
+        if (this.#asking.get(key) === question) this.#asking.delete(key);
+      }
+    }
   }
 
-  async #ask(provider: CredentialProvider, image: string): Promise<Logins> {
+  #begin(provider: CredentialProvider, image: string): Question {
+    const stop = new AbortController();
+    return { answer: this.#ask(provider, image, stop.signal), stop, waiting: 0 };
+  }
+
+  async #ask(provider: CredentialProvider, image: string, signal: AbortSignal): Promise<Logins> {
     const { ask, clock, logger } = this.#deps;
     const labels = { plugin_name: provider.name };
     const startedMs = clock.monotonic();
     try {
-      const answer = await ask(provider, image);
+      const answer = await ask(provider, image, signal);
       this.#keep(provider, image, answer);
       return answer.auth;
     } catch (error) {
+      if (signal.aborted) return NOTHING;
       this.#errors.inc(labels);
       logger.error('a credential plugin gives no credentials', {
         plugin: provider.name,

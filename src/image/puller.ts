@@ -72,7 +72,11 @@ export interface CredentialSource {
   /** What stands behind the names of the pull secrets; other objects than before: other contents. */
   secretsOf(asker: CredentialAsker): readonly unknown[];
   /** Credentials to try in order; empty: one anonymous try. */
-  credentialsFor(image: string, asker: CredentialAsker): Promise<readonly Credential[]>;
+  credentialsFor(
+    image: string,
+    asker: CredentialAsker,
+    signal: AbortSignal,
+  ): Promise<readonly Credential[]>;
 }
 
 export interface ImagePullerDeps {
@@ -212,7 +216,7 @@ export class ImagePuller {
     const { images, clock, pulls, rate, credentials, access, duration } = this.#deps;
     if (!rate.take()) throw new Error('pull QPS exceeded');
     const asked = clock.monotonic();
-    const all = await credentials.credentialsFor(wanted.name, wanted);
+    const all = await credentials.credentialsFor(wanted.name, wanted, signal);
     const { image, tookMs } = await pulls.run(0, signal, async () => {
       const started = clock.monotonic();
       const { ref, origin } = await this.#tryEach(wanted, all, signal);

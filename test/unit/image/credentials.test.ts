@@ -123,7 +123,11 @@ class Pod {
   async users(...pullSecrets: string[]): Promise<string[]> {
     const asker = { target: container, pullSecrets };
     this.credentials.announce(asker);
-    const found = await this.credentials.credentialsFor('reg.test/team/app:1', asker);
+    const found = await this.credentials.credentialsFor(
+      'reg.test/team/app:1',
+      asker,
+      new AbortController().signal,
+    );
     return found.map(
       ({ auth, origin }) => `${auth.username} ${origin.kind === 'secret' ? origin.secret : '-'}`,
     );

@@ -77,8 +77,8 @@ class Source {
     });
   }
 
-  async users(image: string): Promise<string[]> {
-    return (await this.#source.lookup(image)).map(({ username }) => username);
+  async users(image: string, signal = new AbortController().signal): Promise<string[]> {
+    return (await this.#source.lookup(image, signal)).map(({ username }) => username);
   }
 }
 
@@ -212,6 +212,30 @@ describe('a plugin that fails is one without credentials, and the log says so wi
     assert.deepEqual(await users, []);
     assert.match(source.logged.join(''), /no answer within 1m0s/);
     await until('its child is gone', () => !fs.existsSync(`/proc/${child}`) || zombie(child));
+  });
+
+  it('nobody waits for it any more: it is ended at once, and that is no failure', async () => {
+    const provider = plugin('given-up', 'sleep 1000 & echo $! >> "$CALLS"; wait');
+    const source = new Source(provider);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const asked = [first, second].map(({ signal }) => source.users('reg.test/app:1', signal));
+    const [child = ''] = await until('it has started', () => {
+      const found = calls(provider);
+      return found[0] ? found : undefined;
+    });
+    first.abort(new Error('the pod was removed'));
+    await assert.rejects(asked[0]!, /the pod was removed/);
+    assert.ok(fs.existsSync(`/proc/${child}`) && !zombie(child), 'the other pod still waits');
+    second.abort(new Error('the agent stops'));
+    await assert.rejects(asked[1]!, /the agent stops/);
+    await until('its child is gone', () => !fs.existsSync(`/proc/${child}`) || zombie(child));
+    assert.deepEqual(source.logged, []);
+    // Whoever comes next starts it anew.
+    const third = new AbortController();
+    const again = source.users('reg.test/app:1', third.signal);
+    await until('it was started again', () => calls(provider).length === 2 || undefined);
+    third.abort(new Error('enough'));
+    await assert.rejects(again, /enough/);
   });
 });
 
