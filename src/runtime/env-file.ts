@@ -67,12 +67,14 @@ export function parseEnvFile(text: string): Map<string, string> | undefined {
 export function readEnvFileBelow(root: string, file: string): string {
   const top = fs.realpathSync(root);
   const real = fs.realpathSync(path.join(top, path.join('/', file)));
-  if (real !== top && !real.startsWith(`${top}/`)) throw new Error('outside of the volume');
   const handle = fs.openSync(
     real,
     fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK,
   );
   try {
+    // What was opened is judged, not the path: a container may swap a directory for a link in between.
+    if (!fs.readlinkSync(`/proc/self/fd/${handle}`).startsWith(`${top}/`))
+      throw new Error('outside of the volume');
     const stat = fs.fstatSync(handle);
     if (!stat.isFile() || stat.size > MAX_BYTES) throw new Error('not a small file');
     return fs.readFileSync(handle, 'utf8');
