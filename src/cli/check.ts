@@ -3,12 +3,13 @@
  * (`file:line: field: message`), or one JSON object a file. Imports nothing but manifest/ and api/, so that
  * it starts fast. Secret values are in neither output.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Pod } from '../api/pod.ts';
 import { loadManifest } from '../manifest/load.ts';
 import type { LoadedDocument, LoadedFile, Problem } from '../manifest/model.ts';
 import { problemText } from '../manifest/model.ts';
+import { readWhole } from '../manifest/read-whole.ts';
 import { modeWarnings } from '../manifest/secret-file.ts';
 import { messageOf } from '../util/errors.ts';
 
@@ -39,7 +40,7 @@ function checkFile(file: string, nodeName: string): LoadedFile {
   let content: Uint8Array;
   let mode: number | undefined;
   try {
-    content = readFileSync(file);
+    content = readWhole(file);
     const stats = statSync(file);
     if (stats.isFile()) mode = stats.mode & 0o777;
   } catch (error) {

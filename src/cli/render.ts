@@ -5,13 +5,13 @@
  * Leaves to others: pulling and mounting; an image is known by its name only, a pod has no address yet; the
  * node (render-node.ts).
  */
-import fs from 'node:fs';
 import path from 'node:path';
 import type { ConfigObjects } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
 import { containerConfigJson, sandboxConfigJson } from '../cri/render.ts';
 import { normalizeImage } from '../image/name.ts';
 import { loadManifest } from '../manifest/load.ts';
+import { readWhole } from '../manifest/read-whole.ts';
 import type { LoadedDocument } from '../manifest/model.ts';
 import { problemText } from '../manifest/model.ts';
 import { previewObjects } from '../manifest/object.ts';
@@ -107,7 +107,7 @@ export async function runRender(files: string[], options: RenderOptions): Promis
 function load(file: string, node: RenderNode, stderr: Output): LoadedDocument[] | undefined {
   let content: Uint8Array;
   try {
-    content = fs.readFileSync(file);
+    content = readWhole(file);
   } catch (error) {
     stderr.write(`${file}: cannot be read: ${messageOf(error)}\n`);
     return undefined;
