@@ -1,6 +1,6 @@
 /**
- * Owns: one HTTP/2 connection to a server and the health checks on it, one at a time. They are so small that they
- * are made on Node's HTTP/2: a channel of grpc-js costs three times as much.
+ * Owns: one HTTP/2 connection to a server and the health check on it. It is so small that it is made on Node's
+ * HTTP/2: a channel of grpc-js costs three times as much.
  * Invariant: whatever goes wrong on the connection ends the check that is under way, and nothing else.
  */
 import { connect as connectHttp2 } from 'node:http2';
@@ -22,19 +22,17 @@ export interface GrpcAnswer {
   readonly body: Buffer;
 }
 
-const METHOD = '/grpc.health.v1.Health/Check';
+export const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
 /** No answer to a health check is longer. */
 const MAX_ANSWER_BYTES = 4096;
 
 export class GrpcSession {
-  readonly address: string;
   /** The other side has spoken HTTP/2. */
   isConnected = false;
   readonly #session: ClientHttp2Session;
   #onError: ((error: Error) => void) | undefined;
 
   constructor({ host, port, address }: GrpcTarget) {
-    this.address = address;
     const socket = connect({ host, port });
     this.#session = connectHttp2(`http://${address}`, { createConnection: () => socket });
     // Errors come in several guises, also when no check is under way, where they mean nothing.
@@ -42,11 +40,6 @@ export class GrpcSession {
     socket.on('error', onError);
     this.#session.on('error', onError);
     this.#session.once('remoteSettings', () => (this.isConnected = true));
-  }
-
-  /** Whether another check may be tried on it. */
-  get isUsable(): boolean {
-    return !this.#session.closed && !this.#session.destroyed;
   }
 
   /** Rejects with the error of the connection, or the reason of the signal. */
@@ -63,7 +56,7 @@ export class GrpcSession {
       this.#onError = settle;
       const stream = this.#session.request({
         ':method': 'POST',
-        ':path': METHOD,
+        ':path': HEALTH_CHECK,
         'content-type': 'application/grpc',
         te: 'trailers',
         'user-agent': userAgent,

@@ -48,6 +48,8 @@ export class FakeRuntime {
   readonly containers = new Map<string, FakeContainer>();
   readonly images = new Map<string, Image>();
   onEvent: (event: FakeEvent) => void = () => {};
+  /** The address of the nth sandbox, from 0 on. */
+  addressOf = (nth: number): string => `10.88.0.${nth + 2}`;
   readonly handlers: Handlers;
   private count = 0;
 
@@ -206,7 +208,7 @@ export class FakeRuntime {
     const listed = create(PodSandboxSchema, { id, metadata, labels, annotations, runtimeHandler });
     listed.createdAt = this.tick();
     const onHost = config?.linux?.securityContext?.namespaceOptions?.network === NamespaceMode.NODE;
-    this.sandboxes.set(id, { listed, ip: onHost ? '' : `10.88.0.${this.sandboxes.size + 2}` });
+    this.sandboxes.set(id, { listed, ip: onHost ? '' : this.addressOf(this.sandboxes.size) });
     this.event(id, ContainerEventType.CONTAINER_CREATED_EVENT);
     this.event(id, ContainerEventType.CONTAINER_STARTED_EVENT);
     return id;

@@ -149,7 +149,13 @@ describe('the connection of a grpc probe', () => {
     readonly clock = new ManualClock();
     readonly stop = new AbortController();
     readonly sessions: http2.ServerHttp2Session[] = [];
-    health = 1;
+    /** undefined: no answer. */
+    health: number | undefined = 1;
+    /** Bytes of a header that says nothing. */
+    padding = 0;
+    onCheck: () => void = () => undefined;
+    /** Of the last outcome that was no success. */
+    text = '';
     readonly #limit = limitOf(this.clock, this.stop.signal);
     readonly #prober = new GrpcProber({ userAgent: 'kube-probe/1.36', clock: this.clock });
     readonly #server = http2.createServer();
@@ -167,57 +173,98 @@ describe('the connection of a grpc probe', () => {
     constructor() {
       this.#server.on('session', (session) => this.sessions.push(session));
       this.#server.on('stream', (stream) => {
-        const trailers = { 'grpc-status': '0' };
+        const trailers = { 'grpc-status': '0', padding: '~'.repeat(this.padding) };
+        this.onCheck();
+        if (this.health === undefined) return;
         stream.on('wantTrailers', () => stream.sendTrailers(trailers)).on('error', () => undefined);
         stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
         stream.end(frame(Buffer.from([8, this.health])));
       });
     }
 
+    get port(): number {
+      return (this.#server.address() as net.AddressInfo).port;
+    }
+
     async probe(more: Partial<Probe> = {}, containerId = 'c1'): Promise<string> {
-      const { port } = this.#server.address() as net.AddressInfo;
-      const subject = { ...subjectOf({ grpc: { port }, periodSeconds: 1, ...more }), containerId };
-      return (await this.#prober.probe(subject, this.#limit)).kind;
+      const handler = { grpc: { port: this.port }, periodSeconds: 1, ...more };
+      const subject = { ...subjectOf(handler), containerId };
+      const outcome = await this.#prober.probe(subject, this.#limit);
+      if (outcome.kind !== 'success') this.text = outcome.text;
+      return outcome.kind;
     }
   }
 
-  it('serves frequent probes for ten seconds', async (t) => {
+  it('is quick after the first success, and serves frequent probes for ten seconds', async (t) => {
     const server = await Counted.start(t);
     const counts: number[] = [];
-    for (let second = 0; second <= 10; second++) {
+    for (let second = 0; second <= 11; second++) {
       assert.equal(await server.probe(), 'success');
       counts.push(server.sessions.length);
       await server.clock.advance(1000);
     }
-    assert.deepEqual(counts, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+    assert.deepEqual(counts, [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3]);
   });
 
-  it('is made anew for rare probes, another container, and after anything but a success', async (t) => {
+  it('is made anew for rare probes, another container, another service', async (t) => {
     const server = await Counted.start(t);
     for (const count of [1, 2]) {
       await server.probe({ periodSeconds: 10 });
       assert.equal(server.sessions.length, count);
     }
-    await server.probe();
+    for (const container of ['c1', 'c1', 'c1', 'c2']) await server.probe({}, container);
+    assert.equal(server.sessions.length, 5);
     await server.probe({}, 'c2');
-    assert.equal(server.sessions.length, 4);
+    await server.probe({ grpc: { port: server.port, service: 'web' } }, 'c2');
+    assert.equal(server.sessions.length, 7);
+  });
+
+  it('asks the full client about anything but a success, and stays with it until the next one', async (t) => {
+    const server = await Counted.start(t);
+    await server.probe();
+    await server.probe();
     server.health = 2;
-    assert.deepEqual([await server.probe({}, 'c2'), server.sessions.length], ['failure', 4]);
+    assert.deepEqual([await server.probe(), server.sessions.length], ['failure', 3]);
+    assert.deepEqual([await server.probe(), server.sessions.length], ['failure', 4]);
     server.health = 1;
-    assert.deepEqual([await server.probe({}, 'c2'), server.sessions.length], ['success', 5]);
+    assert.deepEqual([await server.probe(), server.sessions.length], ['success', 5]);
   });
 
   it('that the server closed is no failure', async (t) => {
     const server = await Counted.start(t);
     await server.probe();
-    server.sessions[0]?.destroy();
-    assert.deepEqual([await server.probe(), server.sessions.length], ['success', 2]);
+    await server.probe();
+    server.sessions[1]?.destroy();
+    assert.deepEqual([await server.probe(), server.sessions.length], ['success', 3]);
+  });
+
+  it('is given up for a container whose server only the full client understands', async (t) => {
+    const server = await Counted.start(t);
+    server.padding = 9000; // no answer of a health check is so long
+    const counts: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      assert.equal(await server.probe(), 'success');
+      counts.push(server.sessions.length);
+    }
+    assert.deepEqual(counts, [1, 3, 4, 5]);
+  });
+
+  it('keeps to the time when the kept one gets no answer', async (t) => {
+    const server = await Counted.start(t);
+    await server.probe();
+    await server.probe();
+    server.health = undefined;
+    server.onCheck = () => void server.clock.advance(1000);
+    assert.equal(await server.probe(), 'failure');
+    assert.equal(server.sessions.length, 2);
+    assert.equal(server.text, 'timeout: health rpc did not complete within 1s');
   });
 
   it('ends with the worker', async (t) => {
     const server = await Counted.start(t);
     await server.probe();
-    const closed = once(server.sessions[0] ?? assert.fail(), 'close');
+    await server.probe();
+    const closed = once(server.sessions[1] ?? assert.fail(), 'close');
     server.stop.abort(new Error('stopped'));
     await closed;
   });
