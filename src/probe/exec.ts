@@ -47,10 +47,11 @@ export async function probeExec(
   }
 }
 
-/** Only what the manifest says literally is known to a probe; other variables count as empty. */
+/** Only what the manifest says literally is known to a probe; names of other variables stay as they are. */
 export function probeCommand(container: Container, command: readonly string[]): string[] {
   if (!command.some((part) => part.includes('$'))) return [...command];
-  const vars = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
+  const literal = (container.env ?? []).filter(({ valueFrom }) => valueFrom === undefined);
+  const vars = new Map(literal.map(({ name, value }) => [name, value ?? '']));
   return command.map((part) => expand(part, vars));
 }
 

@@ -87,9 +87,16 @@ describe('an exec probe', () => {
   it('knows the literal variables of the container only', () => {
     const env = [
       { name: 'A', value: 'x' },
-      { name: 'B', valueFrom: {} },
+      { name: 'B', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'EMPTY' },
     ];
-    const command = probeCommand(containerOf('app', { env }), ['$(A)', '-$(B)-', '$(C)', '$$(A)']);
-    assert.deepEqual(command, ['x', '--', '$(C)', '$(A)']);
+    const command = probeCommand(containerOf('app', { env }), [
+      '$(A)',
+      '-$(B)-',
+      '-$(EMPTY)-',
+      '$(C)',
+      '$$(A)',
+    ]);
+    assert.deepEqual(command, ['x', '-$(B)-', '--', '$(C)', '$(A)']);
   });
 });

@@ -64,6 +64,25 @@ describe('a grpc probe', () => {
     assert.deepEqual(seen, ['0a03776562', ['kube-probe/1.36'], '', ['kube-probe/1.36']]);
   });
 
+  it('asks a server of grpc-js often over two connections', async () => {
+    const clock = new ManualClock();
+    const limit = limitOf(clock);
+    const prober = new GrpcProber({ userAgent: 'kube-probe/1.36', clock });
+    const peers = new Set<string>();
+    const check: Check = (call, answer) => {
+      peers.add(call.getPeer());
+      assert.equal(call.request.toString('hex'), '0a03776562');
+      answer(null, SERVING);
+    };
+    await withServer(check, async (port) => {
+      const subject = subjectOf({ grpc: { port, service: 'web' }, periodSeconds: 1 });
+      for (let i = 0; i < 5; i++) {
+        assert.deepEqual(await prober.probe(subject, limit), { kind: 'success' });
+      }
+    });
+    assert.equal(peers.size, 2);
+  });
+
   const statuses: [number, string][] = [
     [0, 'UNKNOWN'],
     [2, 'NOT_SERVING'],

@@ -188,6 +188,31 @@ describe('containerStatuses', () => {
     assert.equal(successor.containerStatuses?.[0]?.ready, false);
   });
 
+  it('shows the image as the runtime calls it, and what the runtime resolved it to', () => {
+    const [app] = containerStatuses(
+      input({ runtime: runtime([record('app', 'running')]) }),
+    ).regular;
+    assert.deepEqual(
+      [app?.image, app?.imageID, app?.containerID],
+      ['docker.io/library/busybox:latest', 'sha256:ref', 'containerd://app-0'],
+    );
+  });
+
+  it('keeps a container that ended as it was when its record is gone', () => {
+    const ended = generatePodStatus(input({ runtime: runtime([exited('app', 3, 2)]) }));
+    const gone = generatePodStatus(input({ previous: ended }));
+    assert.deepEqual(gone.containerStatuses, ended.containerStatuses);
+  });
+
+  it('says which mounts are read-only all the way down', () => {
+    const mount = { name: 'r', mountPath: '/r', readOnly: true };
+    const made = pod({ containers: [container('app', { volumeMounts: [mount] })] });
+    const actual = { containerPath: '/r', hostPath: '/h', readonly: true, recursiveReadOnly: true };
+    const running = runtime([record('app', 'running', { mounts: [actual] })]);
+    const [app] = containerStatuses(input({ pod: made, runtime: running })).regular;
+    assert.deepEqual(app?.volumeMounts, [{ ...mount, recursiveReadOnly: 'Enabled' }]);
+  });
+
   it('shows resources, user and mounts', () => {
     const made = pod({
       containers: [
