@@ -4,6 +4,7 @@
  */
 import { codeOf } from '../util/errors.ts';
 import { imageOf } from './convert-answer.ts';
+import { fsUsageOf } from './convert-stats.ts';
 import { sandboxConfigToProto } from './convert.ts';
 import { PULL_IMAGE_TIMEOUT } from './deadlines.ts';
 import { ImageService as Rpc } from './gen/cri_pb.ts';
@@ -11,6 +12,7 @@ import type { AuthConfig, Image, ImageService, SandboxConfig } from './model.ts'
 import type { Transport } from './transport.ts';
 import { callUnary } from './typed-call.ts';
 import type { CallOptions } from './typed-call.ts';
+import type { FsUsage } from './usage.ts';
 
 export interface ImageServiceDeps {
   readonly transport: Transport;
@@ -77,6 +79,15 @@ export class CriImageService implements ImageService {
       usedBytes: Number(filesystem.usedBytes?.value ?? 0n),
       inodesUsed: Number(filesystem.inodesUsed?.value ?? 0n),
     }));
+  }
+
+  async fsUsage(signal?: AbortSignal): Promise<{ images: FsUsage[]; containers: FsUsage[] }> {
+    const options = this.options('', signal);
+    const answer = await callUnary(this.transport, Rpc.method.imageFsInfo, {}, options);
+    return {
+      images: answer.imageFilesystems.map(fsUsageOf),
+      containers: answer.containerFilesystems.map(fsUsageOf),
+    };
   }
 
   private options(id: string, signal: AbortSignal | undefined): CallOptions {

@@ -4,6 +4,8 @@
  * reports them so (0n: never); sizes are bytes; ids are the runtime's own.
  */
 
+import type { ContainerStats, FsUsage, SandboxStats } from './usage.ts';
+
 /** A container or a sandbox as the lists show it. */
 export type ContainerPhase = 'created' | 'running' | 'exited' | 'unknown';
 export type SandboxPhase = 'ready' | 'notready';
@@ -321,6 +323,11 @@ export interface RuntimeService {
     timeoutSeconds: number,
     signal?: AbortSignal,
   ): Promise<ExecResult>;
+  containerStats(id: string, signal?: AbortSignal): Promise<ContainerStats>;
+  listContainerStats(filter: { podUid?: string }, signal?: AbortSignal): Promise<ContainerStats[]>;
+  /** containerd 1.6 fails as a whole when it cannot measure one of them. */
+  listPodSandboxStats(filter: { podUid?: string }, signal?: AbortSignal): Promise<SandboxStats[]>;
+  podSandboxStats(id: string, signal?: AbortSignal): Promise<SandboxStats>;
   reopenContainerLog(id: string, signal?: AbortSignal): Promise<void>;
   updateRuntimeConfig(podCidr: string, signal?: AbortSignal): Promise<void>;
   /** The undecoded answers that the relist walks. */
@@ -354,4 +361,6 @@ export interface ImageService {
   imageFsInfo(
     signal?: AbortSignal,
   ): Promise<{ mountpoint: string; usedBytes: number; inodesUsed: number }[]>;
+  /** The file systems of images and, where the runtime tells them apart, of writable layers. */
+  fsUsage(signal?: AbortSignal): Promise<{ images: FsUsage[]; containers: FsUsage[] }>;
 }

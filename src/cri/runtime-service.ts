@@ -22,6 +22,7 @@ import {
   sandboxStatusOf,
 } from './convert-answer.ts';
 import { containerConfigToProto } from './convert-container.ts';
+import { containerStatsOf, sandboxStatsOf } from './convert-stats.ts';
 import { sandboxConfigToProto } from './convert.ts';
 import { execSyncTimeout, runPodSandboxTimeout, stopContainerTimeout } from './deadlines.ts';
 import { badAnswer } from './errors.ts';
@@ -35,6 +36,7 @@ import type * as model from './model.ts';
 import { toInt64 } from './number.ts';
 import type { Transport, WireCall } from './transport.ts';
 import { callStream, callUnary, wireCall } from './typed-call.ts';
+import type { ContainerStats, SandboxStats } from './usage.ts';
 
 /** What Version is called with and must answer (spec: cri-mapping.md §1). */
 export const CRI_VERSION = '0.1.0';
@@ -187,6 +189,36 @@ export class CriRuntimeService implements model.RuntimeService {
     const timeoutMs = execSyncTimeout(this.timeoutMs, timeoutSeconds);
     const answer = await this.call(Rpc.method.execSync, request, signal, { id, timeoutMs });
     return { stdout: answer.stdout, stderr: answer.stderr, exitCode: answer.exitCode };
+  }
+
+  async containerStats(id: string, signal?: AbortSignal): Promise<ContainerStats> {
+    const request = { containerId: id };
+    const { stats } = await this.call(Rpc.method.containerStats, request, signal, { id });
+    if (!stats) throw badAnswer('ContainerStats', id, new Error('no stats in the answer'));
+    return containerStatsOf(stats);
+  }
+
+  async listContainerStats(
+    filter: { podUid?: string },
+    signal?: AbortSignal,
+  ): Promise<ContainerStats[]> {
+    const answer = await this.call(Rpc.method.listContainerStats, listFilter(filter), signal);
+    return answer.stats.filter((item) => item.attributes).map(containerStatsOf);
+  }
+
+  async podSandboxStats(id: string, signal?: AbortSignal): Promise<SandboxStats> {
+    const request = { podSandboxId: id };
+    const { stats } = await this.call(Rpc.method.podSandboxStats, request, signal, { id });
+    if (!stats) throw badAnswer('PodSandboxStats', id, new Error('no stats in the answer'));
+    return sandboxStatsOf(stats);
+  }
+
+  async listPodSandboxStats(
+    filter: { podUid?: string },
+    signal?: AbortSignal,
+  ): Promise<SandboxStats[]> {
+    const answer = await this.call(Rpc.method.listPodSandboxStats, listFilter(filter), signal);
+    return answer.stats.filter((item) => item.attributes).map(sandboxStatsOf);
   }
 
   async reopenContainerLog(id: string, signal?: AbortSignal): Promise<void> {

@@ -78,6 +78,7 @@ export class Registry {
         listImages: () => Promise.resolve([]),
         removeImage: () => Promise.resolve(),
         imageFsInfo: () => Promise.resolve([]),
+        fsUsage: () => Promise.resolve({ images: [], containers: [] }),
       },
     }));
   }
