@@ -15,6 +15,9 @@ import type {
   VersionView,
 } from './server/view.ts';
 import type { RuntimeHalf } from './runtime-half.ts';
+import type { NodeAmounts } from './runtime/node-amounts.ts';
+import type { NodeFacts } from './runtime/node-facts.ts';
+import { StatsAnswers } from './stats/answers.ts';
 import type { StatusManager } from './status/manager.ts';
 import type { Store } from './store/store.ts';
 import type { Clock } from './util/clock.ts';
@@ -22,6 +25,7 @@ import type { Clock } from './util/clock.ts';
 export interface AgentViewDeps {
   readonly islet: string;
   readonly nodeName: string;
+  readonly facts: NodeFacts;
   readonly source: FileSource;
   readonly statuses: StatusManager;
   readonly store: Store;
@@ -35,10 +39,20 @@ export interface AgentViewDeps {
 export class LiveView implements AgentView {
   readonly #deps: AgentViewDeps;
   readonly #startedMs: number;
+  readonly stats: StatsAnswers;
 
   constructor(deps: AgentViewDeps) {
     this.#deps = deps;
     this.#startedMs = deps.clock.monotonic();
+    this.stats = new StatsAnswers({
+      nodeName: deps.nodeName,
+      cpus: deps.facts.capacity.cpuMilli / 1000,
+      reader: () => deps.runtimeHalf()?.stats,
+    });
+  }
+
+  get allocatable(): NodeAmounts {
+    return this.#deps.facts.allocatable;
   }
 
   pods(): readonly Pod[] {

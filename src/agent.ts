@@ -109,6 +109,7 @@ export class Agent {
     this.view = new LiveView({
       islet: deps.version,
       nodeName: config.nodeName,
+      facts: this.#facts,
       source: this.#source,
       statuses: this.#statuses,
       store: this.#store,

@@ -11,6 +11,7 @@ import { Credentials } from './image/credentials.ts';
 import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
 import { TokenBucket } from './image/token-bucket.ts';
+import { liveStats } from './live-stats.ts';
 import type { FileSource } from './manifest/source.ts';
 import type { Registry } from './metrics/registry.ts';
 import { plegMetrics } from './pleg/metric.ts';
@@ -38,6 +39,7 @@ import { ContainerStarter } from './runtime/start.ts';
 import { subordinateIds } from './runtime/subids.ts';
 import { UserNamespaces } from './runtime/user-namespaces.ts';
 import { isTerminalPhase } from './status/generate.ts';
+import type { Stats } from './stats/reader.ts';
 import type { StatusManager } from './status/manager.ts';
 import { TerminationMessages } from './status/termination-message.ts';
 import type { HashKey } from './store/hash-key.ts';
@@ -78,6 +80,7 @@ export class RuntimeHalf {
   readonly version: RuntimeVersion;
   readonly pleg: Pleg;
   readonly manager: PodManager;
+  readonly stats: Stats;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
   readonly #imageAccess: ImageAccess;
@@ -112,6 +115,11 @@ export class RuntimeHalf {
       records: deps.store.imageAccess,
     });
     const { rootDir } = config;
+    this.stats = liveStats({
+      ...{ config, facts, cri, clock, random: deps.random, cgroupDriver: deps.cgroupDriver },
+      pods: () => this.manager.pods(),
+      stop: deps.tasks.signal,
+    });
     const volumes = new VolumeManager({
       ...{ rootDir, clock, logger, events: deps.store.events },
       persistentVolumeDir: config.islet.persistentVolumeDir,

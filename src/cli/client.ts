@@ -5,7 +5,13 @@
  */
 import { request, type IncomingMessage } from 'node:http';
 import type { Pod } from '../api/pod.ts';
-import type { EventFilter, EventView, FileView, VersionView } from '../server/view.ts';
+import type {
+  AllocatableView,
+  EventFilter,
+  EventView,
+  FileView,
+  VersionView,
+} from '../server/view.ts';
 import { IsletError, messageOf, type ErrorCode } from '../util/errors.ts';
 
 export interface PodList {
@@ -18,6 +24,23 @@ export interface LogRequest {
   readonly container: string;
   /** Query of server/log-query.ts. */
   readonly query: Readonly<Record<string, string>>;
+}
+
+/** What the commands read of `/stats/summary`. */
+export interface Usage {
+  readonly cpu?: { readonly time: string; readonly usageNanoCores?: number };
+  readonly memory?: { readonly workingSetBytes?: number };
+}
+
+export interface PodUsage extends Usage {
+  readonly podRef: { readonly name: string; readonly namespace: string };
+  readonly containers: readonly (Usage & { readonly name: string })[];
+}
+
+export interface UsageSummary {
+  readonly node: Usage & { readonly nodeName: string };
+  readonly pods: readonly PodUsage[];
+  readonly allocatable: AllocatableView;
 }
 
 export interface AgentClientDeps {
@@ -56,6 +79,11 @@ export class AgentClient {
 
   version(): Promise<VersionView> {
     return this.#json<VersionView>('/v1/version');
+  }
+
+  /** CPU and memory of the node and its pods. */
+  usage(): Promise<UsageSummary> {
+    return this.#json<UsageSummary>('/v1/stats/summary?only_cpu_and_memory=true');
   }
 
   /** Hands the log to `sink` as it comes; resolves at its end. Back-pressure reaches the agent. */

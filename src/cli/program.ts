@@ -161,6 +161,23 @@ function addQueryCommands(program: Command, done: Done): void {
       const { events } = await import('./events.ts');
       done(await events(options, io(options)));
     });
+  query('top', 'show CPU and memory in use by pods or by the node')
+    .argument('<what>', 'pods or node')
+    .argument('[name...]')
+    .option('-n, --namespace <namespace>')
+    .option('-A, --all-namespaces')
+    .option('--containers', 'one line for each container')
+    .option('--sort-by <what>', 'cpu or memory')
+    .option('-o, --output <format>', 'json or yaml')
+    .action(async (what: string, names: string[], options: Parsed) => {
+      const { topNode, topPods } = await import('./top.ts');
+      if (['pods', 'pod', 'po'].includes(what)) {
+        return done(await topPods({ names, ...options }, io(options)));
+      }
+      if (['node', 'nodes', 'no'].includes(what)) return done(await topNode(options, io(options)));
+      process.stderr.write(`error: there is no usage of "${what}"; there are pods and node\n`);
+      done(1);
+    });
   query('version', 'show the versions of this program, the agent and the runtime')
     .option('--client', 'do not ask the agent')
     .option('-o, --output <format>', 'json or yaml')

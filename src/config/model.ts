@@ -95,6 +95,8 @@ export interface KubeletSettings {
   readonly containerLogMaxSize: string;
   readonly containerLogMaxFiles: number;
   readonly podLogsDir: string;
+  /** How long a measured size of a volume counts; volumes are not measured unless it is positive. */
+  readonly volumeStatsAggPeriodMs: number;
   readonly cgroupsPerQOS: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly cgroupRoot: string;

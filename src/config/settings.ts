@@ -85,6 +85,7 @@ function podSettings(r: Reader) {
     containerLogMaxSize: r.orDefault('containerLogMaxSize', '10Mi'),
     containerLogMaxFiles: r.get('containerLogMaxFiles', 5),
     podLogsDir: r.orDefault('podLogsDir', '/var/log/pods'),
+    volumeStatsAggPeriodMs: r.orDefault('volumeStatsAggPeriod', 60_000),
   };
 }
 

@@ -67,10 +67,10 @@ export function formatNumber(value: number): string {
   return value === -Infinity ? '-Inf' : String(value);
 }
 
-function escapeHelp(text: string): string {
+export function escapeHelp(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-function escapeLabel(text: string): string {
+export function escapeLabel(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

@@ -63,6 +63,13 @@ export function podCgroupParent(
   return cgroupPath(name, settings.cgroupDriver);
 }
 
+/** Path of the cgroup above all pods. */
+export function podsCgroupPath(
+  settings: Pick<KubeletSettings, 'cgroupRoot' | 'cgroupDriver'>,
+): string {
+  return cgroupPath(podsName(rootName(settings.cgroupRoot)), settings.cgroupDriver);
+}
+
 /** Name of the unit of a cgroup, e.g. `kubepods-burstable.slice`; `-.slice` is the root. */
 export function sliceName(name: CgroupName): string {
   return slices(name).at(-1) ?? `-${SLICE}`;

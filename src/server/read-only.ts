@@ -1,5 +1,5 @@
 /**
- * Owns: the read-only port: pods, health and metrics for anybody who can reach it, over plain HTTP.
+ * Owns: the read-only port: pods, health, usage and metrics for anybody who can reach it, over plain HTTP.
  * Spec: http-api.md §1, §2.
  * Invariant: nothing here changes anything or runs anything; what would on a kubelet answers 405.
  */
@@ -8,10 +8,11 @@ import type { Logger } from '../util/log.ts';
 import { healthzHandler, plainError } from './healthz.ts';
 import { HttpServer } from './http-server.ts';
 import { HttpError, json, text, type Handler, type Routes } from './route.ts';
+import { statsRoutes } from './stats.ts';
 import type { AgentView } from './view.ts';
 
 export interface ReadOnlyDeps {
-  readonly view: Pick<AgentView, 'pods' | 'health' | 'metrics' | 'probeMetrics'>;
+  readonly view: Pick<AgentView, 'pods' | 'health' | 'metrics' | 'probeMetrics' | 'stats'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -50,6 +51,7 @@ export function readOnlyRoutes(view: ReadOnlyDeps['view']): Routes {
     '/healthz/*': healthzHandler(() => view.health()),
     '/metrics': () => ({ ...text(view.metrics()), type: METRICS_TYPE }),
     '/metrics/probes': () => ({ ...text(view.probeMetrics()), type: METRICS_TYPE }),
+    ...statsRoutes(view.stats),
     ...Object.fromEntries(DEBUG_PATHS.map((path) => [`/${path}/*`, disabled])),
   };
 }

@@ -7,18 +7,22 @@
  *   GET /v1/events?namespace&pod&uid&limit  { items: EventView[] }
  *   GET /v1/warnings/<uid>                { items: string[] }
  *   GET /v1/version                       VersionView
+ *   GET /v1/stats/summary[?only_cpu_and_memory]  as on the read-only port, and { allocatable }
+ *   GET /v1/metrics[/resource|/cadvisor|/probes]  as on the read-only port
  *   GET /v1/healthz[/<check>]             as on the read-only port
  *   GET /v1/logs/<namespace>/<pod>/<container>?follow&previous&tailLines&sinceSeconds&sinceTime&timestamps&limitBytes
  *
  * Invariant: root alone can connect (unix-socket.ts); nothing here changes anything.
  */
+import { EXPOSITION_TYPE } from '../metrics/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { containerLog } from './container-log.ts';
 import { healthzHandler } from './healthz.ts';
 import { HttpServer } from './http-server.ts';
 import { podList } from './read-only.ts';
-import { HttpError, json, type Routes, type TextReply } from './route.ts';
+import { HttpError, json, text, type Routes, type TextReply } from './route.ts';
+import { askSummary, statsRoutes, told } from './stats.ts';
 import { listenUnix } from './unix-socket.ts';
 import type { AgentView, EventFilter } from './view.ts';
 
@@ -63,6 +67,13 @@ export function socketRoutes(deps: Omit<SocketDeps, 'socketPath' | 'log'>): Rout
     '/v1/events': ({ query }) => json({ items: view.events(eventFilter(query)) }),
     '/v1/warnings/:uid': ({ params }) => json({ items: view.warnings(params['uid'] ?? '') }),
     '/v1/version': () => json(view.version()),
+    ...statsRoutes(view.stats, '/v1'),
+    '/v1/stats/summary': told(async (request) => {
+      const { allocatable } = view;
+      return json({ ...(await askSummary(view.stats, request)), allocatable });
+    }),
+    '/v1/metrics': () => ({ ...text(view.metrics()), type: EXPOSITION_TYPE }),
+    '/v1/metrics/probes': () => ({ ...text(view.probeMetrics()), type: EXPOSITION_TYPE }),
     '/v1/healthz/*': healthzHandler(() => view.health()),
     '/v1/logs/:namespace/:pod/:container': (request) => containerLog(logs, request),
   };

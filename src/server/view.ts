@@ -65,6 +65,26 @@ export interface VersionView {
   readonly uptimeSeconds: number;
 }
 
+/**
+ * How much is used. Unlike the rest these wait, for disks and for as long as the runtime's deadline.
+ * All throw IsletError when the numbers cannot be had.
+ */
+export interface StatsView {
+  /** The body of `/stats/summary`. */
+  summary(options: { readonly onlyCpuAndMemory: boolean }, signal: AbortSignal): Promise<object>;
+  /** Prometheus text format 0.0.4, as for `/metrics/resource`. */
+  resourceMetrics(signal: AbortSignal): Promise<string>;
+  /** The same for `/metrics/cadvisor`. */
+  cadvisorMetrics(signal: AbortSignal): Promise<string>;
+}
+
+/** What the node can give to its pods. */
+export interface AllocatableView {
+  readonly cpuMilli: number;
+  /** Bytes. */
+  readonly memory: number;
+}
+
 /** One health check and, when it fails, why. */
 export interface HealthCheck {
   readonly name: string;
@@ -85,6 +105,8 @@ export interface AgentView {
   metrics(): string;
   /** The same for `/metrics/probes`. */
   probeMetrics(): string;
+  readonly stats: StatsView;
+  readonly allocatable: AllocatableView;
   /** What cannot be honoured of a pod's manifest, one line each. */
   warnings(uid: string): readonly string[];
 }

@@ -4,8 +4,6 @@
  * Invariant: every method answers undefined (or nothing) for a cgroup that is not there or goes away
  * meanwhile; none throws.
  */
-import { CgroupV1 } from './cgroup-v1.ts';
-import { CgroupV2 } from './cgroup-v2.ts';
 import type { CpuStats, MemoryStats, Pressure, SwapStats } from './model.ts';
 import type { PressureResource } from './pressure.ts';
 
@@ -37,11 +35,6 @@ export interface CgroupReader {
   children(cgroup: string): string[];
   /** Processes in the cgroup itself. */
   pids(cgroup: string): number[];
-}
-
-/** `root` is where the hierarchy (v2) or the hierarchies (v1) are mounted. */
-export function cgroupReader(version: 1 | 2, root: string): CgroupReader {
-  return version === 1 ? new CgroupV1(root) : new CgroupV2(root);
 }
 
 /** Limits above this are the kernel's way to say that there is none. */

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Container, ObjectMeta, Pod, PodSpec } from '../../../src/api/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../../src/api/status.ts';
-import type { AgentView, EventView, FileView, HealthCheck } from '../../../src/server/view.ts';
+import type {
+  AgentView,
+  EventView,
+  FileView,
+  HealthCheck,
+  StatsView,
+} from '../../../src/server/view.ts';
 import { createLogger, type Logger } from '../../../src/util/log.ts';
 
 export const NODE = 'edge1';
@@ -116,6 +122,13 @@ export class FakeView implements AgentView {
     );
     return filter.limit === undefined ? found : found.slice(-filter.limit);
   }
+
+  readonly allocatable = { cpuMilli: 4000, memory: 8 * 2 ** 30 };
+  readonly stats: StatsView = {
+    summary: () => Promise.resolve({ node: { nodeName: NODE }, pods: [] }),
+    resourceMetrics: () => Promise.resolve('resource_scrape_error 0\n'),
+    cadvisorMetrics: () => Promise.resolve('machine_cpu_cores 4\n'),
+  };
 
   version() {
     return {
