@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { createCriClient } from '../../src/cri/client.ts';
 import type { CriClient } from '../../src/cri/client.ts';
 import type { Container, PodSandbox } from '../../src/cri/model.ts';
+import type { ContainerStats } from '../../src/cri/usage.ts';
 import { SystemClock } from '../../src/util/clock.ts';
 import { createLogger } from '../../src/util/log.ts';
 import { until } from '../support/agent.ts';
@@ -61,6 +62,10 @@ export class Runtime {
   /** As `crictl stopp` does, and the end of the machine. */
   stopSandbox(id: string): Promise<void> {
     return this.#client.runtime.stopPodSandbox(id);
+  }
+
+  stats(id: string): Promise<ContainerStats> {
+    return this.#client.runtime.containerStats(id);
   }
 
   removeContainer(id: string): Promise<void> {
