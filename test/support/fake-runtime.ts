@@ -23,6 +23,8 @@ import type {
 } from '../../src/cri/gen/cri_pb.ts';
 import { CriFault } from './fake-cri-rpc.ts';
 import type { Handlers } from './fake-cri-rpc.ts';
+import { usageHandlers } from './fake-usage.ts';
+import type { FakeUsage } from './fake-usage.ts';
 
 export interface FakeContainer {
   readonly sandboxId: string;
@@ -47,6 +49,8 @@ export class FakeRuntime {
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly containers = new Map<string, FakeContainer>();
   readonly images = new Map<string, Image>();
+  /** What a container uses, by id; of a sandbox, by its id too. */
+  readonly usage: FakeUsage = { containers: new Map(), sandboxes: new Map(), imageFs: [] };
   onEvent: (event: FakeEvent) => void = () => {};
   /** The address of the nth sandbox, from 0 on. */
   addressOf = (nth: number): string => `10.88.0.${nth + 2}`;
@@ -55,7 +59,7 @@ export class FakeRuntime {
 
   constructor() {
     this.handlers = { ...this.aboutRuntime(), ...this.aboutSandboxes(), ...this.aboutContainers() };
-    Object.assign(this.handlers, this.aboutImages());
+    Object.assign(this.handlers, this.aboutImages(), usageHandlers(this));
   }
 
   /** The process of a container ends. */
@@ -192,7 +196,6 @@ export class FakeRuntime {
         this.images.delete(image?.image ?? '');
         return {};
       },
-      imageFsInfo: () => ({ imageFilesystems: [] }),
     };
   }
 
