@@ -90,13 +90,14 @@ export interface NodeFsStats extends FsStats {
 export interface InterfaceStats {
   readonly name: string;
   readonly rxBytes: number;
-  readonly rxPackets: number;
   readonly rxErrors: number;
-  readonly rxDropped: number;
   readonly txBytes: number;
-  readonly txPackets: number;
   readonly txErrors: number;
-  readonly txDropped: number;
+  /** The kernel tells these, runtimes do not. */
+  readonly rxPackets?: number;
+  readonly rxDropped?: number;
+  readonly txPackets?: number;
+  readonly txDropped?: number;
 }
 
 export interface NetworkStats {

@@ -148,7 +148,7 @@ export class Stats implements StatsReader {
       if (!usage) return { place, stats };
       const cpu = usage.cpu && cpuOf(usage.cpu);
       const memory = usage.memory && memoryOf(usage.memory);
-      const { processCount } = usage;
+      const { processCount, network } = usage;
       return {
         place,
         stats: {
@@ -156,6 +156,7 @@ export class Stats implements StatsReader {
           ...(cpu && { cpu }),
           ...(memory && { memory }),
           ...(processCount !== undefined && { processCount }),
+          ...(network && { network: { timeMs: this.#deps.clock.wall(), ...network } }),
         },
       };
     });

@@ -100,6 +100,36 @@ test('a container runs as asked, is seen as it is, and goes', async () => {
   await assert.rejects(runtime.podSandboxStatus(sandbox), isCode('not-found'));
 });
 
+test('what a container and its sandbox use is told alone and in lists', async () => {
+  const { runtime, images } = client;
+  const pod = podOf();
+  const sandbox = await runtime.runPodSandbox(pod, '');
+  const id = await startIn(pod, sandbox, 'app', { command: LOOP });
+  const alone = await runtime.containerStats(id);
+  assert.deepEqual([alone.id, alone.name], [id, 'app']);
+  assert.ok((alone.cpu?.usageCoreNanoSeconds ?? 0) > 0);
+  assert.ok((alone.memory?.workingSetBytes ?? 0) > 0);
+  const listed = await runtime.listContainerStats({ podUid: pod.metadata.uid });
+  assert.deepEqual(
+    listed.map((stats) => stats.id),
+    [id],
+  );
+  const { metadata, cpu, network, processCount } = await runtime.podSandboxStats(sandbox);
+  assert.equal(metadata.uid, pod.metadata.uid);
+  assert.ok((cpu?.usageCoreNanoSeconds ?? 0) > 0);
+  assert.equal(network?.default?.name, 'eth0');
+  assert.ok((processCount ?? 0) >= 2);
+  const sandboxes = await runtime.listPodSandboxStats({ podUid: pod.metadata.uid });
+  assert.deepEqual(
+    sandboxes.map((stats) => stats.id),
+    [sandbox],
+  );
+  await assert.rejects(runtime.containerStats('nope'), isCode('not-found'));
+  const { images: where, containers } = await images.fsUsage();
+  assert.ok(fs.statSync(where[0]?.mountpoint ?? '').isDirectory());
+  assert.deepEqual(containers, [], 'containerd does not tell them apart');
+});
+
 test('a command that outlives its timeout is a deadline, not a failure', async () => {
   const { runtime } = client;
   const pod = podOf();

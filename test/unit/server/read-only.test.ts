@@ -7,7 +7,7 @@ import { HttpServer } from '../../../src/server/http-server.ts';
 import { plainError } from '../../../src/server/healthz.ts';
 import { readOnlyServer } from '../../../src/server/read-only.ts';
 import { SystemClock } from '../../../src/util/clock.ts';
-import { codeOf } from '../../../src/util/errors.ts';
+import { codeOf, IsletError } from '../../../src/util/errors.ts';
 import { ManualClock, settle } from '../../support/clock.ts';
 import { ask, FakeView, memoryLog, pod, up } from './support.ts';
 
@@ -49,6 +49,36 @@ describe('the read-only port', () => {
     const { headers, body } = await ask({ port }, '/metrics');
     assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
     assert.equal(body, view.metrics());
+  });
+
+  it('tells how much is used', async (t) => {
+    const { port, view } = await start(t);
+    const asked: boolean[] = [];
+    view.stats.summary = ({ onlyCpuAndMemory }) => {
+      asked.push(onlyCpuAndMemory);
+      return Promise.resolve({ node: {}, pods: [] });
+    };
+    const { headers, body } = await ask({ port }, '/stats/summary');
+    assert.equal(headers['content-type'], 'application/json');
+    assert.deepEqual(JSON.parse(body), { node: {}, pods: [] });
+    await ask({ port }, '/stats/summary?only_cpu_and_memory=true');
+    await ask({ port }, '/stats/summary?only_cpu_and_memory=no');
+    assert.deepEqual(asked, [false, true, false]);
+    for (const [path, text] of [
+      ['/metrics/resource', 'resource_scrape_error 0\n'],
+      ['/metrics/cadvisor', 'machine_cpu_cores 4\n'],
+    ] as const) {
+      const answer = await ask({ port }, path);
+      assert.equal(answer.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+      assert.equal(answer.body, text);
+    }
+  });
+
+  it('says why usage cannot be told', async (t) => {
+    const { port, view } = await start(t);
+    view.stats.summary = () => Promise.reject(new IsletError('unavailable', 'no runtime yet'));
+    const { status, body } = await ask({ port }, '/stats/summary');
+    assert.deepEqual([status, body.trim()], [500, 'Internal Error: no runtime yet']);
   });
 
   it('has no other paths, and refuses what would run or change something', async (t) => {

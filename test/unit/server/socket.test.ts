@@ -126,6 +126,13 @@ describe('the socket of the agent', () => {
     assert.deepEqual((await get('/v1/events?pod=b&limit=1')).json, { items: [event('b', 3)] });
     assert.deepEqual((await get('/v1/version')).json, view.version());
     assert.equal((await get('/v1/events?limit=x')).status, 400);
+    assert.deepEqual((await get('/v1/stats/summary')).json, {
+      node: { nodeName: 'edge1' },
+      pods: [],
+      allocatable: view.allocatable,
+    });
+    assert.equal((await get('/v1/metrics/resource')).body, 'resource_scrape_error 0\n');
+    assert.equal((await get('/v1/metrics')).body, view.metrics());
     const unknown = await get('/v1/nothing');
     assert.equal(unknown.status, 404);
     assert.equal((JSON.parse(unknown.body) as { reason: string }).reason, 'NotFound');

@@ -130,7 +130,9 @@ test('where no cgroup is found the runtime tells CPU and memory, sandboxes one b
   const memory = { timestamp, workingSetBytes: value(9000), usageBytes: value(9500) };
   usage.containers.set(id, { cpu, memory });
   const [sandbox = ''] = sandboxes.keys();
-  usage.sandboxes.set(sandbox, { cpu, memory, process: { processCount: value(6) } });
+  const eth0 = { name: 'eth0', rxBytes: value(1), txBytes: value(2) };
+  const network = { defaultInterface: eth0, interfaces: [eth0] };
+  usage.sandboxes.set(sandbox, { cpu, memory, network, process: { processCount: value(6) } });
   world.cri.fake.fail('listPodSandboxStats', Status.UNKNOWN, 'a sandbox is broken');
   const [pod] = await world.stats.pods(world.signal);
   assert.deepEqual(pod?.containers[0]?.cpu, {
@@ -140,6 +142,9 @@ test('where no cgroup is found the runtime tells CPU and memory, sandboxes one b
   });
   assert.equal(pod?.memory?.workingSet, 9000);
   assert.equal(pod?.processCount, 6);
+  assert.deepEqual(pod?.network?.default, {
+    ...{ name: 'eth0', rxBytes: 1, rxErrors: 0, txBytes: 2, txErrors: 0 },
+  });
 });
 
 test('a pod without cgroup and container has no statistics; one on the host has no network', async (t) => {
