@@ -6,7 +6,9 @@
 import type { CpuStats } from './model.ts';
 
 /** Milliseconds. */
-export const SHORTEST_MS = 500;
+const SHORTEST_MS = 450;
+/** How long to wait for a second sample; more than the shortest, since timers may be early. */
+export const SETTLE_MS = 500;
 const OLDEST_MS = 120_000;
 
 interface Track {
@@ -24,7 +26,7 @@ export class CpuRates {
     return usageNanoCores === undefined ? cpu : { ...cpu, usageNanoCores };
   }
 
-  /** Whether the next reading, taken SHORTEST_MS from now, would have a rate even without one more. */
+  /** Whether a reading now would have a rate. */
   has(cgroup: string, nowMs: number): boolean {
     const track = this.#tracks.get(cgroup);
     if (track === undefined) return false;

@@ -21,7 +21,7 @@ import { cpuOf, memoryOf, PodCgroupStats } from './pod-cgroup.ts';
 import type { PodPlace } from './pod-cgroup.ts';
 import { PodDiskStats } from './pod-disk.ts';
 import type { PodSource } from './pod-source.ts';
-import { CpuRates, SHORTEST_MS } from './rate.ts';
+import { CpuRates, SETTLE_MS } from './rate.ts';
 import { mapSome, waitFor } from './wait-for.ts';
 
 export interface StatsDeps {
@@ -96,7 +96,7 @@ export class Stats implements StatsReader {
     const now = clock.monotonic();
     const node = this.#node.rated().every((cgroup) => this.#rates.has(cgroup, now));
     if (!node) await this.#node.read(signal);
-    if (!node || !pods) await clock.sleep(SHORTEST_MS, signal);
+    if (!node || !pods) await clock.sleep(SETTLE_MS, signal);
   }
 
   async pods(signal: AbortSignal, options: PodStatsOptions = {}): Promise<readonly PodStats[]> {

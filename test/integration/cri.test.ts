@@ -9,6 +9,7 @@ import type { CriClient } from '../../src/cri/client.ts';
 import { runtimeText } from '../../src/cri/errors.ts';
 import { ContainerSchema, ListContainersResponseSchema } from '../../src/cri/gen/cri_pb.ts';
 import type { ContainerConfig, SandboxConfig } from '../../src/cri/model.ts';
+import { sandboxUsage } from '../../src/stats/runtime-usage.ts';
 import { SystemClock } from '../../src/util/clock.ts';
 import { codeOf } from '../../src/util/errors.ts';
 import { startContainerd } from '../support/containerd.ts';
@@ -100,26 +101,36 @@ test('a container runs as asked, is seen as it is, and goes', async () => {
   await assert.rejects(runtime.podSandboxStatus(sandbox), isCode('not-found'));
 });
 
-test('what a container and its sandbox use is told alone and in lists', async () => {
+test('what a container and its sandbox use is told alone and in lists', async (t) => {
   const { runtime, images } = client;
-  const pod = podOf();
+  const parent = `/islet-cri-test-${process.pid}`;
+  const pod = { ...podOf(), cgroupParent: parent };
   const sandbox = await runtime.runPodSandbox(pod, '');
+  t.after(async () => {
+    await runtime.stopPodSandbox(sandbox);
+    await runtime.removePodSandbox(sandbox);
+    for (const hierarchy of fs.readdirSync('/sys/fs/cgroup')) {
+      const left = path.join('/sys/fs/cgroup', hierarchy, parent);
+      if (fs.existsSync(left)) fs.rmdirSync(left);
+    }
+  });
   const id = await startIn(pod, sandbox, 'app', { command: LOOP });
   const alone = await runtime.containerStats(id);
   assert.deepEqual([alone.id, alone.name], [id, 'app']);
   assert.ok((alone.cpu?.usageCoreNanoSeconds ?? 0) > 0);
   assert.ok((alone.memory?.workingSetBytes ?? 0) > 0);
-  const listed = await runtime.listContainerStats({ podUid: pod.metadata.uid });
+  const { uid } = pod.metadata;
+  const listed = await runtime.listContainerStats({ podUid: uid });
   assert.deepEqual(
     listed.map((stats) => stats.id),
     [id],
   );
   const { metadata, cpu, network, processCount } = await runtime.podSandboxStats(sandbox);
-  assert.equal(metadata.uid, pod.metadata.uid);
+  assert.equal(metadata.uid, uid);
   assert.ok((cpu?.usageCoreNanoSeconds ?? 0) > 0);
   assert.equal(network?.default?.name, 'eth0');
-  assert.ok((processCount ?? 0) >= 2);
-  const sandboxes = await runtime.listPodSandboxStats({ podUid: pod.metadata.uid });
+  assert.ok((processCount ?? 0) >= 1);
+  const sandboxes = await runtime.listPodSandboxStats({ podUid: uid });
   assert.deepEqual(
     sandboxes.map((stats) => stats.id),
     [sandbox],
@@ -128,6 +139,18 @@ test('what a container and its sandbox use is told alone and in lists', async ()
   const { images: where, containers } = await images.fsUsage();
   assert.ok(fs.statSync(where[0]?.mountpoint ?? '').isDirectory());
   assert.deepEqual(containers, [], 'containerd does not tell them apart');
+
+  // A sandbox without a cgroup parent cannot be measured, and takes the whole list with it.
+  const bad = podOf();
+  const broken = await runtime.runPodSandbox(bad, '');
+  await assert.rejects(runtime.podSandboxStats(broken), isCode('failed'));
+  const { signal } = new AbortController();
+  const told = await sandboxUsage(runtime, [uid, bad.metadata.uid], signal);
+  assert.ok(
+    (told.get(uid)?.cpu?.usageCoreNanoSeconds ?? 0) > 0,
+    'the good one is told all the same',
+  );
+  assert.equal(told.get(bad.metadata.uid)?.cpu, undefined);
 });
 
 test('a command that outlives its timeout is a deadline, not a failure', async () => {
