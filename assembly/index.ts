@@ -3,3 +3,4 @@
  * on the bytes it is given; the host side of every export is in src/wasm/.
  */
 export { counters, prepare, recordsAt, reset, scan } from './pleg';
+export { rank, rankPrepare } from './rank';

@@ -68,3 +68,9 @@ export const CRI_CONTAINER_RUNNING = 1;
 export const CRI_CONTAINER_EXITED = 2;
 export const CRI_SANDBOX_READY = 0;
 export const CRI_SANDBOX_NOTREADY = 1;
+
+// How pods are ranked for eviction, and what the flags of a row say (rank.ts).
+export const RANK_BY_USE = 0;
+export const RANK_BY_PRIORITY = 1;
+export const RANK_FLAG_STATS = 1;
+export const RANK_FLAG_OVER = 2;

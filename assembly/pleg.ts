@@ -116,6 +116,12 @@ export function recordsAt(): usize {
   return records;
 }
 
+/** Where the memory behind the table begins, for work that ends before the next relist. */
+export function scratchAt(): usize {
+  prepared = -1;
+  return align(table.base === 0 ? regionStart() : table.end());
+}
+
 /**
  * Makes room for `total` bytes of lists and says where they go, containers first and the sandboxes
  * right behind them; or an error code. Memory may grow here and in `scan`. Ends the life of the records.

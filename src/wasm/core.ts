@@ -16,6 +16,10 @@ export interface Core {
   /** The number of records, or an error code below 0. May replace `memory.buffer`. */
   scan(containersLength: number, sandboxesLength: number): number;
   recordsAt(): number;
+  /** Where to write the columns of a ranking, or an error code below 0. May replace `memory.buffer`. */
+  rankPrepare(count: number): number;
+  /** 0, or an error code below 0. */
+  rank(count: number, mode: number): number;
 }
 
 export type CoreBuild = 'release' | 'debug';
