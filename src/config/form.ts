@@ -20,7 +20,9 @@ export function formProblem(value: string, form: StringForm): string | undefined
     case 'endpoint':
       return isEndpoint(value) ? undefined : 'unix:// and the absolute path of a socket';
     case 'threshold':
-      return isThreshold(value) ? undefined : 'a quantity such as "100Mi", or "10%"';
+      return isThreshold(value) ? undefined : 'a quantity such as "100Mi", above 0, or "10%"';
+    case 'reclaim':
+      return isReclaim(value) ? undefined : 'a quantity such as "100Mi", or "1%", above 0';
     case 'duration':
       return (parseDuration(value) ?? -1) >= 0 ? undefined : 'a duration such as "1m30s"';
   }
@@ -34,9 +36,9 @@ export function isCidr(value: string): boolean {
   return Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
-function isQuantity(value: string): boolean {
+function isQuantity(value: string, least = 0n): boolean {
   const quantity = parseQuantity(value);
-  return quantity !== undefined && quantity.nano >= 0n;
+  return quantity !== undefined && quantity.nano >= least;
 }
 
 /** The kubelet takes a bare path too. */
@@ -44,8 +46,18 @@ function isEndpoint(value: string): boolean {
   return /^(unix:\/\/)?\/[^\0]+$/.test(value);
 }
 
-/** Spec: eviction.md §2. */
+/** Spec: eviction.md §2. `0%` and `100%` switch a signal off, `0` is a mistake. */
 function isThreshold(value: string): boolean {
-  const percent = /^(\d+(?:\.\d+)?)%$/.exec(value);
-  return percent ? Number(percent[1]) <= 100 : isQuantity(value);
+  const percent = percentOf(value);
+  return percent === undefined ? isQuantity(value, 1n) : percent <= 100;
+}
+
+function isReclaim(value: string): boolean {
+  const percent = percentOf(value);
+  return percent === undefined ? isQuantity(value) : percent > 0 && percent <= 100;
+}
+
+function percentOf(value: string): number | undefined {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(value)?.[1];
+  return percent === undefined ? undefined : Number(percent);
 }

@@ -17,8 +17,9 @@
  *   - name: kata
  *     handler: kata-qemu        # as the runtime's own configuration calls it
  *     overhead: {podFixed: {memory: 160Mi, cpu: 250m}}   # what a sandbox costs; optional
+ *   staticPodEviction: true     # false: no static pod is ever evicted, as with the kubelet
  */
-import { duration, form, int, list, map, object, oneOf, text } from './schema.ts';
+import { bool, duration, form, int, list, map, object, oneOf, text } from './schema.ts';
 import type { Fields } from './schema.ts';
 
 export const ISLET_API_VERSION = 'islet.dev/v1alpha1';
@@ -44,4 +45,5 @@ export const ISLET_FIELDS: Fields = {
     }),
   ),
   imagePolicy: oneOf(...IMAGE_POLICIES),
+  staticPodEviction: bool,
 };

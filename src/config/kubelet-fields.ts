@@ -146,7 +146,7 @@ const resources: Fields = {
   evictionHard: thresholds,
   evictionSoft: thresholds,
   evictionSoftGracePeriod: map(form('duration'), EVICTION_SIGNALS),
-  evictionMinimumReclaim: thresholds,
+  evictionMinimumReclaim: map(form('reclaim'), EVICTION_SIGNALS),
   evictionPressureTransitionPeriod: duration(),
   evictionMaxPodGracePeriod: int(),
   mergeDefaultEvictionSettings: bool,

@@ -2,6 +2,8 @@
  * Owns: the effective configuration that the agent runs with. Durations are milliseconds here,
  * whatever they were in the file; paths are absolute and clean.
  */
+import type { EvictionSettings } from './eviction.ts';
+
 export interface Config {
   readonly nodeName: string;
   readonly rootDir: string;
@@ -55,6 +57,8 @@ export interface IsletSettings {
   readonly imagePolicy: ImagePolicy;
   /** What a pod's `runtimeClassName` may name. */
   readonly runtimeClasses: readonly RuntimeClass[];
+  /** Whether a static pod may be evicted unless its priority is that of the system. */
+  readonly staticPodEviction: boolean;
 }
 
 /** As node.k8s.io/v1 has it, as far as one node needs it. */
@@ -123,6 +127,7 @@ export interface KubeletSettings {
   readonly kubeReserved: Readonly<Record<string, string>>;
   readonly enforceNodeAllocatable: readonly string[];
   readonly localStorageCapacityIsolation: boolean;
+  readonly eviction: EvictionSettings;
   /** Every other accepted field, as written, for `/configz` and later use. */
   readonly rest: Readonly<Record<string, unknown>>;
 }

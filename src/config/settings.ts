@@ -4,6 +4,7 @@
  * Invariant: an empty string and, where Go cannot tell it from absent, a zero stand for the default.
  */
 import path from 'node:path';
+import { EVICTION_FIELDS, evictionSettings } from './eviction.ts';
 import type { IsletSettings, KubeletSettings, RuntimeClass, VerificationPolicy } from './model.ts';
 
 type Written = Readonly<Record<string, unknown>>;
@@ -66,8 +67,10 @@ export function kubeletSettings({ written, fileUsed }: KubeletSources): KubeletS
       [],
     ),
     ...resourceSettings(r, fileUsed),
+    eviction: evictionSettings(written, fileUsed),
     ...networkSettings(r, fileUsed),
   };
+  for (const field of EVICTION_FIELDS) r.used.add(field);
   const rest = Object.entries(written).filter(([name]) => !r.used.has(name));
   return { ...settings, rest: Object.fromEntries(rest) };
 }
@@ -156,6 +159,7 @@ export function isletSettings({ written, rootDir, podCIDR, cores }: IsletSources
     podSubnet: r.orDefault('podSubnet', podSubnet ?? '10.88.0.0/16'),
     runtimeClasses: r.get<RuntimeClass[]>('runtimeClasses', []),
     imagePolicy: r.orDefault('imagePolicy', 'always-ask'),
+    staticPodEviction: r.get('staticPodEviction', true),
   };
 }
 

@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { thresholdAmount } from '../config/eviction.ts';
 import type { Config } from '../config/model.ts';
 import { quantityMilli, quantityValue } from '../api/quantity.ts';
 import { IsletError } from '../util/errors.ts';
@@ -30,21 +31,15 @@ export interface AllAmounts {
 
 type Thresholds = Readonly<Record<string, string>>;
 
-/** What a KubeletConfiguration without `evictionHard` has. */
-const DEFAULT_EVICTION_HARD: Thresholds = {
-  'memory.available': '100Mi',
-  'nodefs.available': '10%',
-};
-
 /** @throws IsletError `invalid` when a reservation exceeds what the node has. */
 export function nodeAmounts(config: Config, capacity: NodeAmounts): AllAmounts {
-  const { systemReserved, kubeReserved, rest } = config.kubelet;
+  const { systemReserved, kubeReserved, eviction } = config.kubelet;
   const podsLimit = reserve(capacity, [systemReserved, kubeReserved]);
-  const hard = (rest.evictionHard as Thresholds | undefined) ?? DEFAULT_EVICTION_HARD;
+  const { hard } = eviction;
   const pinned = [...capacity.hugepages.values()].reduce((sum, bytes) => sum + bytes, 0);
-  const memory = podsLimit.memory - threshold(hard['memory.available'], capacity.memory) - pinned;
+  const memory = podsLimit.memory - reserved(hard['memory.available'], capacity.memory) - pinned;
   const storage =
-    podsLimit.ephemeralStorage - threshold(hard['nodefs.available'], capacity.ephemeralStorage);
+    podsLimit.ephemeralStorage - reserved(hard['nodefs.available'], capacity.ephemeralStorage);
   const allocatable = {
     ...podsLimit,
     memory: Math.max(memory, 0),
@@ -99,13 +94,8 @@ function reserve(capacity: NodeAmounts, reservations: readonly Thresholds[]): No
   };
 }
 
-/** Units of a threshold, which is a quantity or a percentage of what there is. */
-function threshold(text: string | undefined, capacity: number): number {
-  if (text === undefined) return 0;
-  const percent = /^([0-9.]+)%$/.exec(text)?.[1];
-  return percent === undefined
-    ? quantityValue(text)
-    : Math.floor((capacity * Number(percent)) / 100);
+function reserved(threshold: string | undefined, capacity: number): number {
+  return threshold === undefined ? 0 : (thresholdAmount(threshold, capacity) ?? 0);
 }
 
 /** `0-3,6` is five. */

@@ -2,9 +2,9 @@
  * Owns: the phase that follows from the container statuses (spec: pod-lifecycle.md §12.1). Pure.
  * Leaves to others: that a terminal phase stays, and the active deadline (generate.ts).
  */
-import { Annotation } from '../api/reasons.ts';
 import { isSidecar } from '../api/pod.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { isStaticPod } from '../api/priority.ts';
 import type {
   ContainerState,
   ContainerStateTerminated,
@@ -155,10 +155,4 @@ function regularInActiveSandbox(pod: Pod, runtime: RuntimePodStatus): boolean {
       (r) => r.sandboxId === active.id && pod.spec.containers.some((c) => c.name === r.name),
     )
   );
-}
-
-/** From a manifest, and not a mirror of one. */
-export function isStaticPod(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.[Annotation.configSource];
-  return source !== undefined && source !== 'api';
 }

@@ -3,10 +3,10 @@
  * pod-lifecycle.md §10): a container that was there and does not say how it ended counts as killed.
  */
 import type { Pod } from '../api/pod.ts';
+import { isStaticPod } from '../api/priority.ts';
 import type { ContainerStatus, PodPhase } from '../api/status.ts';
 import { LOST_WHEN_TERMINATED, lostState } from './container-state.ts';
 import type { ContainerStatuses } from './container-status.ts';
-import { isStaticPod } from './phase.ts';
 
 /**
  * Containers that never had their turn, because the pod ended while it was initialized, stay waiting.

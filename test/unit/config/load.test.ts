@@ -81,10 +81,8 @@ test('parallel pulls switch off serial ones only when nobody chose', () => {
 });
 
 test('a field that is not read is kept as written', () => {
-  const { rest } = load(
-    `${HEAD}oomScoreAdj: -500\nevictionHard: {memory.available: 5%}\nmaxPods: 3`,
-  ).kubelet;
-  assert.deepEqual(rest, { oomScoreAdj: -500, evictionHard: { 'memory.available': '5%' } });
+  const { rest } = load(`${HEAD}oomScoreAdj: -500\nfeatureGates: {X: true}\nmaxPods: 3`).kubelet;
+  assert.deepEqual(rest, { oomScoreAdj: -500, featureGates: { X: true } });
 });
 
 test('a managed pod network follows podCIDR unless it has its own', () => {
@@ -126,7 +124,7 @@ test('credential plugins: what is wrong with them ends the start', () => {
 
 test('nothing of the configuration can be changed', () => {
   const config = load(`${HEAD}evictionHard: {memory.available: 5%}`);
-  const parts = [config, config.kubelet, config.islet, config.kubelet.rest['evictionHard']];
+  const parts = [config, config.kubelet, config.islet, config.kubelet.eviction.hard];
   for (const part of parts) assert.ok(Object.isFrozen(part));
 });
 

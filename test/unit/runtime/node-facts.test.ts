@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { evictionSettings } from '../../../src/config/eviction.ts';
 import type { Config, KubeletSettings } from '../../../src/config/model.ts';
 import { cgroupVersion } from '../../../src/runtime/cgroup-version.ts';
 import type { NodeRoots } from '../../../src/runtime/node-facts.ts';
@@ -43,6 +44,7 @@ function configOf(kubelet: Partial<KubeletSettings> = {}, nodeIps: string[] = []
     systemReserved: {},
     kubeReserved: {},
     localStorageCapacityIsolation: false,
+    eviction: evictionSettings({}, true),
     rest: {},
     ...kubelet,
   };
@@ -156,14 +158,17 @@ test('reservations and eviction thresholds come off what pods are told and given
     configOf({
       systemReserved: { cpu: '500m', memory: '1Gi', pid: '1000' },
       kubeReserved: { memory: '1Gi' },
-      rest: { evictionHard: { 'memory.available': '10%' } },
+      eviction: evictionSettings({ evictionHard: { 'memory.available': '10%' } }, true),
     }),
     rootsOf(V1, { lo }),
   );
   assert.equal(facts.podsLimit.cpuMilli, 3500);
   assert.equal(facts.podsLimit.memory, 6 * GIB);
   assert.equal(facts.podsLimit.pids, 31_000);
-  assert.equal(facts.allocatable.memory, 6 * GIB - Math.floor(0.8 * GIB) - 16 * MIB);
+  assert.equal(
+    facts.allocatable.memory,
+    6 * GIB - Math.floor(8 * GIB * Math.fround(0.1)) - 16 * MIB,
+  );
 });
 
 test('the thresholds of an empty configuration count', () => {
@@ -174,7 +179,7 @@ test('the thresholds of an empty configuration count', () => {
   assert.equal(facts.allocatable.memory, 8 * GIB - 100 * MIB - 16 * MIB);
   const disk = facts.capacity.ephemeralStorage;
   assert.ok(disk > 0, 'the disk that the data will be on is measured');
-  assert.equal(facts.allocatable.ephemeralStorage, disk - Math.floor(disk / 10));
+  assert.equal(facts.allocatable.ephemeralStorage, disk - Math.floor(disk * Math.fround(0.1)));
 });
 
 test('a reservation that the node cannot keep is refused', () => {
