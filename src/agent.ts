@@ -33,6 +33,7 @@ import { readOnlyServer } from './server/read-only.ts';
 import { serveSocket } from './server/socket.ts';
 import type { SocketServer } from './server/socket.ts';
 import type { AgentView } from './server/view.ts';
+import type { StatsReader } from './stats/model.ts';
 import { StatusManager } from './status/manager.ts';
 import { openHashKey } from './store/hash-key.ts';
 import type { HashKey } from './store/hash-key.ts';
@@ -51,6 +52,8 @@ export interface AgentDeps {
   readonly logger: Logger;
   /** Images to make and import where they are missing, beside the pause image of a containerd of our own. */
   readonly localImages: readonly LocalImage[];
+  /** Instead of the statistics of this machine. */
+  readonly stats?: Pick<StatsReader, 'node' | 'pods'>;
 }
 
 const RUNTIME_RETRY_MS = 1_000;
@@ -217,6 +220,7 @@ export class Agent {
       hashKey: this.#hashKey,
       probeRegistry: this.#probeRegistry,
       tasks: this.#tasks,
+      stats: this.#deps.stats,
     });
     this.#half = half;
     await half.begin(signal);

@@ -11,6 +11,7 @@ import { Credentials } from './image/credentials.ts';
 import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
 import { TokenBucket } from './image/token-bucket.ts';
+import { LiveEviction } from './live-eviction.ts';
 import { liveStats } from './live-stats.ts';
 import type { FileSource } from './manifest/source.ts';
 import type { Registry } from './metrics/registry.ts';
@@ -39,6 +40,7 @@ import { ContainerStarter } from './runtime/start.ts';
 import { subordinateIds } from './runtime/subids.ts';
 import { UserNamespaces } from './runtime/user-namespaces.ts';
 import { isTerminalPhase } from './status/generate.ts';
+import type { StatsReader } from './stats/model.ts';
 import type { Stats } from './stats/reader.ts';
 import type { StatusManager } from './status/manager.ts';
 import { TerminationMessages } from './status/termination-message.ts';
@@ -68,6 +70,8 @@ export interface RuntimeHalfDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly tasks: TaskGroup;
+  /** Instead of the statistics of this machine. */
+  readonly stats: Pick<StatsReader, 'node' | 'pods'> | undefined;
 }
 
 const START_PATIENCE_MS = 4_000;
@@ -81,6 +85,7 @@ export class RuntimeHalf {
   readonly pleg: Pleg;
   readonly manager: PodManager;
   readonly stats: Stats;
+  readonly eviction: LiveEviction;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
   readonly #imageAccess: ImageAccess;
@@ -99,6 +104,8 @@ export class RuntimeHalf {
       metrics: plegMetrics(deps.registry),
     });
     this.#features = new RuntimeFeatures(cri.runtime);
+    const { registry, store } = deps;
+    this.eviction = new LiveEviction({ config, registry, events: store.events, clock, logger });
     this.#cgroups = systemPodCgroups(config.kubelet, deps.cgroupDriver, { facts, clock });
     this.#probes = new ProbeManager({
       ...{ runtime: cri.runtime, clock, logger, random: deps.random, tasks: deps.tasks },
@@ -180,6 +187,9 @@ export class RuntimeHalf {
     });
     source.subscribeObjects((changed) => this.manager.objectsChanged(changed));
     await this.manager.begin(this.#priced(source.current()));
+    const { stats = this.stats } = this.#deps;
+    const parts = { stats, pods: this.manager, reclaimer: undefined };
+    tasks.spawn('eviction', (stop) => this.eviction.run(parts, stop));
     logger.debug('all pods are known', { pods: source.current().length });
   }
 
@@ -290,8 +300,9 @@ export class RuntimeHalf {
   #admission(): AdmissionGate {
     const { config, registry, statuses, store, clock } = this.#deps;
     return new AdmissionGate({
-      node: systemAdmissionNode(config, this.#features),
+      node: systemAdmissionNode(config, this.#features, () => this.eviction.conditions()),
       isRunning: (uid) => this.pleg.isRunning(uid),
+      mayReturn: (uid) => this.eviction.mayReturn(uid),
       ...{ statuses, events: store.events, clock },
       rejections: registry.counter(
         'kubelet_admission_rejections_total',

@@ -45,9 +45,29 @@ export const EventReason = {
 } as const;
 export type EventReason = (typeof EventReason)[keyof typeof EventReason];
 
+/** Of eviction: events, and the reason of an evicted pod. */
+export const EvictionReason = {
+  Evicted: 'Evicted',
+  EvictionThresholdMet: 'EvictionThresholdMet',
+  /** islet's own: an evicted pod starts again. */
+  EvictionOver: 'EvictionOver',
+} as const;
+export type EvictionReason = (typeof EvictionReason)[keyof typeof EvictionReason];
+
+/** Of the conditions of the node, as they come and go. */
+export const NodeReason = {
+  HasInsufficientMemory: 'NodeHasInsufficientMemory',
+  HasSufficientMemory: 'NodeHasSufficientMemory',
+  HasDiskPressure: 'NodeHasDiskPressure',
+  HasNoDiskPressure: 'NodeHasNoDiskPressure',
+  HasInsufficientPID: 'NodeHasInsufficientPID',
+  HasSufficientPID: 'NodeHasSufficientPID',
+} as const;
+
 /** Why a pod is not admitted to the node: reason of its status and of the event. */
 export const AdmissionReason = {
   AppArmor: 'AppArmor',
+  Evicted: 'Evicted',
   NodeAffinity: 'NodeAffinity',
   NodeName: 'NodeName',
   NodePorts: 'NodePorts',

@@ -1,6 +1,7 @@
 /**
  * Owns: what follows from a refusal (spec static-pods.md §7.2): event, status, metric; and that it is
  * lifted when the pod is taken after all.
+ * An evicted pod is held here, with the status that says why, until it may come back.
  * Invariants: a pod that runs is never refused, nor one that has ended; each refusal is told once.
  * Unlike the kubelet: which never looks again, islet asks anew whenever something changes on the node, so a
  * pod starts by itself once what it lacked is there (a host port, a place, a profile).
@@ -9,7 +10,7 @@ import type { EventRecorder } from '../api/event.ts';
 import { podTarget } from '../api/event.ts';
 import type { Pod } from '../api/pod.ts';
 import { qosClass } from '../api/qos.ts';
-import { AdmissionReason } from '../api/reasons.ts';
+import { AdmissionReason, EvictionReason } from '../api/reasons.ts';
 import type { PodStatus } from '../api/status.ts';
 import type { Counter } from '../metrics/registry.ts';
 import { isTerminalPhase } from '../status/generate.ts';
@@ -17,12 +18,15 @@ import { apiTime } from '../status/time.ts';
 import type { Clock } from '../util/clock.ts';
 import { refusalOf } from './admission.ts';
 import type { AdmissionNode, Refusal } from './admission.ts';
+import { isEvicted } from './eviction.ts';
 import type { Statuses } from './ports.ts';
 
 export interface AdmissionGateDeps {
   readonly node: AdmissionNode;
   /** Whether the runtime has anything running of the pod. */
   readonly isRunning: (uid: string) => boolean;
+  /** Whether a pod that was evicted may start again. */
+  readonly mayReturn: (uid: string) => boolean;
   readonly statuses: Statuses;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -55,6 +59,7 @@ export class AdmissionGate {
   admits(pod: Pod, others: readonly Pod[]): boolean {
     const { uid } = pod.metadata;
     const { statuses, node, isRunning } = this.#deps;
+    if (this.#isHeld(pod)) return false;
     const status = statuses.restore(uid);
     const refused = status !== undefined && isRefusal(status);
     const settled = isRunning(uid) || (!refused && isTerminalPhase(status?.phase));
@@ -67,6 +72,18 @@ export class AdmissionGate {
     // It would say that the pod has ended.
     if (refused) statuses.remove(uid);
     return true;
+  }
+
+  /** Whether it was evicted and may not come back yet; one that may is as new from now on. */
+  #isHeld(pod: Pod): boolean {
+    const { statuses, isRunning, mayReturn, events } = this.#deps;
+    const { uid } = pod.metadata;
+    if (!isEvicted(statuses.restore(uid)) || isRunning(uid)) return false;
+    if (!mayReturn(uid)) return true;
+    statuses.remove(uid);
+    const text = 'Starting again after its eviction';
+    events.event(podTarget(pod), 'Normal', EvictionReason.EvictionOver, text);
+    return false;
   }
 
   /** The pod is gone. */

@@ -9,14 +9,17 @@ import type { AdmissionNode } from './admission.ts';
 import { nodeLabels } from './node-affinity.ts';
 
 export function systemAdmissionNode(
-  { nodeName, nodeLabels: given, kubelet }: Config,
+  { nodeName, nodeLabels: given, kubelet, islet }: Config,
   features: Pick<RuntimeFeatures, 'supplementalGroupsPolicy'>,
+  pressure: () => readonly string[],
 ): AdmissionNode {
   return {
     name: nodeName,
     labels: nodeLabels(nodeName, given),
     kernel: os.release(),
     maxPods: kubelet.maxPods,
+    pressure,
+    staticPodEviction: islet.staticPodEviction,
     allowedUnsafeSysctls: kubelet.allowedUnsafeSysctls,
     appArmor: systemAppArmor,
     supplementalGroupsPolicy: () => features.supplementalGroupsPolicy,

@@ -2,7 +2,7 @@
  * Owns: whether this node takes a pod (spec static-pods.md §7): handlers in the kubelet's order, the
  * first that refuses decides. Pure: the node and the other pods are handed in.
  *
- *   2 eviction pressure    static pods are always taken
+ *   2 eviction pressure    admission-pressure.ts
  *   3 sysctl allow-list    admission-sysctl.ts
  *   4 CPU, memory, device allocation   (not here yet)
  *   5 predicates           admission-predicates.ts
@@ -17,6 +17,7 @@ import type { AdmissionReason } from '../api/reasons.ts';
 import { appArmor } from './admission-apparmor.ts';
 import type { AppArmorHost } from './admission-apparmor.ts';
 import { predicates } from './admission-predicates.ts';
+import { evictionPressure } from './admission-pressure.ts';
 import { sysctlAllowList } from './admission-sysctl.ts';
 
 export interface Refusal {
@@ -31,6 +32,10 @@ export interface AdmissionNode {
   /** As `uname -r` says it, e.g. `6.1.0-13-amd64`. */
   readonly kernel: string;
   readonly maxPods: number;
+  /** Pressure conditions of the node, as it reports them now. */
+  readonly pressure: () => readonly string[];
+  /** False: every static pod is critical. */
+  readonly staticPodEviction: boolean;
   /** Names, or prefixes that end in `*`. */
   readonly allowedUnsafeSysctls: readonly string[];
   readonly appArmor: AppArmorHost;
@@ -47,7 +52,12 @@ export interface AdmissionInput {
 
 export type AdmissionHandler = (input: AdmissionInput) => Refusal | undefined;
 
-const HANDLERS: readonly AdmissionHandler[] = [sysctlAllowList, predicates, appArmor];
+const HANDLERS: readonly AdmissionHandler[] = [
+  evictionPressure,
+  sysctlAllowList,
+  predicates,
+  appArmor,
+];
 
 /** undefined: the pod is taken. */
 export function refusalOf(input: AdmissionInput): Refusal | undefined {

@@ -84,7 +84,14 @@ export class PodEnd {
 
   /** Removes the records, logs and memory of a pod whose manifest is gone. */
   async purge(ref: PodRef, newerThanMs: number, signal: AbortSignal): Promise<void> {
-    const { runtimeView, runtime, files, statuses, forget } = this.#deps;
+    await this.clear(ref, newerThanMs, signal);
+    this.#deps.statuses.remove(ref.uid);
+    this.#deps.forget(ref.uid);
+  }
+
+  /** Removes what the runtime has of a pod in which nothing runs, and its logs. */
+  async clear(ref: PodRef, newerThanMs: number, signal: AbortSignal): Promise<void> {
+    const { runtimeView, runtime, files } = this.#deps;
     const status = await runtimeView.getNewerThan(ref.uid, newerThanMs, signal);
     for (const container of status.containers) {
       await runtime.removeContainer(container.id, signal);
@@ -96,8 +103,6 @@ export class PodEnd {
       await runtime.removePodSandbox(sandbox.id, signal);
     }
     await files.removePodLogs(ref);
-    statuses.remove(ref.uid);
-    forget(ref.uid);
     runtimeView.relistNow();
   }
 }

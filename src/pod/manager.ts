@@ -20,6 +20,8 @@ import type { Logger } from '../util/log.ts';
 import type { TaskGroup } from '../util/task-group.ts';
 import type { AdmissionGate } from './admission-gate.ts';
 import { hostPorts, startRank } from './order.ts';
+import type { Eviction } from './eviction.ts';
+import { isEvicted } from './eviction.ts';
 import type { DesiredPod, PodRef, Statuses } from './ports.ts';
 import type { WorkerDeps } from './worker.ts';
 import { PodWorker } from './worker.ts';
@@ -136,6 +138,32 @@ export class PodManager {
       }
     }
     return out;
+  }
+
+  /** Pods that are to run: neither ended nor ending. */
+  active(): Pod[] {
+    return [...this.#workers.values()].flatMap(({ state, desired, ref }) => {
+      const ended = isTerminalPhase(this.#deps.statuses.get(ref.uid)?.phase);
+      return state.kind === 'syncing' && desired && !ended ? [desired.pod] : [];
+    });
+  }
+
+  /** Ends an active pod; it comes back when the admission lets it. False when it is not active. */
+  evict(uid: string, eviction: Eviction): boolean {
+    return this.#workers.get(uid)?.evict(eviction) ?? false;
+  }
+
+  /** Whether a pod has still something to stop or to give back. */
+  isEnding(uid: string): boolean {
+    const kind = this.#workers.get(uid)?.state.kind;
+    return kind === 'terminating' || kind === 'terminated';
+  }
+
+  /** Pods that were evicted and wait to come back. */
+  evicted(): Pod[] {
+    return [...this.#workers.values()].flatMap(({ isIdle, desired, ref }) =>
+      isIdle && desired && isEvicted(this.#deps.statuses.restore(ref.uid)) ? [desired.pod] : [],
+    );
   }
 
   /** Warnings of the manifest of a pod. */

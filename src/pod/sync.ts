@@ -29,6 +29,7 @@ import type { HashKey } from '../store/hash-key.ts';
 import type { Clock } from '../util/clock.ts';
 import { messageOf } from '../util/errors.ts';
 import type { Limiter, Slot } from '../util/limiter.ts';
+import type { EndVerdict } from './eviction.ts';
 import type { Cgroups, Probes, RuntimeView, Statuses, Volumes } from './ports.ts';
 
 export interface SyncDeps {
@@ -61,6 +62,8 @@ export interface PodMemory {
   /** When the pod was first worked on, monotonic; what `activeDeadlineSeconds` counts from. */
   activeSinceMs: number;
   lastTriedAttempt: number | undefined;
+  /** Why it ends, where that is not for its containers to say. */
+  verdict: EndVerdict | undefined;
 }
 
 export type SyncResult =
@@ -116,7 +119,7 @@ export class PodSync {
   /** Computes and keeps the status from what is known of the runtime. */
   async refresh(
     pod: Pod,
-    memory: Pick<PodMemory, 'reasons' | 'activeSinceMs'>,
+    memory: Pick<PodMemory, 'reasons' | 'activeSinceMs' | 'verdict'>,
     runtime: RuntimePodStatus,
     terminal: boolean,
   ): Promise<ReturnType<typeof generatePodStatus>> {
@@ -129,7 +132,7 @@ export class PodSync {
       return count === undefined ? [] : [[c.name, count] as const];
     });
     const previous = statuses.get(uid) ?? {};
-    const status = generatePodStatus({
+    const generated = generatePodStatus({
       pod,
       runtime: redactedStatus(pod, runtime, objects),
       previous,
@@ -144,6 +147,7 @@ export class PodSync {
       terminationMessage,
       runtimeName,
     });
+    const status = { ...generated, ...memory.verdict };
     // Unlike the kubelet, which says it each time a status is computed: once.
     if (status.reason === DEADLINE_REASON && previous.reason !== DEADLINE_REASON) {
       const target = podTarget(pod);

@@ -5,7 +5,8 @@
  *      ▲          ▼
  *   waiting ──▶ syncing ──▶ terminating ──▶ terminated ──▶ completed ──▶ purging ──▶ gone
  *      │           │             ▲               │                          ▲
- *      └───────────┴── removed ──┘               └───────── removed ────────┘
+ *      └───────────┴── removed ──┘               ├───────── removed ────────┘ ▲
+ *                                                └───────── evicted ──────────┘
  *
  * - waiting: another pod of the same name (or with its host ports) has not ended yet
  * - rejected: the node does not take it; that is looked at again whenever something changes
@@ -13,6 +14,7 @@
  * - terminating: containers are being stopped; they may be running
  * - terminated: nothing runs; volumes and cgroup are being given back
  * - completed: ended by itself, still in the manifest directory: records stay for status and logs
+ * - an evicted pod goes with its records, only its status stays: a new worker waits for its return
  * - purging: its manifest is gone: records, logs, memory are removed
  *
  * Invariants: passes of one pod never overlap; a poke is never lost; what a pass throws is retried with
@@ -28,13 +30,15 @@ import { messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { Wakeup } from '../util/wakeup.ts';
 import type { PodEnd } from './end.ts';
+import type { Eviction } from './eviction.ts';
+import { evictedStatus, isEvicted, verdictOf } from './eviction.ts';
 import { startRank } from './order.ts';
 import type { DesiredPod, PodRef, RuntimeView, Statuses } from './ports.ts';
 import { refOf } from './ports.ts';
 import type { PodMemory, PodSync } from './sync.ts';
 
-/** Why a pod ends. Only `completed` keeps its records. */
-export type EndCause = 'completed' | 'removed' | 'orphaned';
+/** Why a pod ends. Only `completed` keeps its records, and `evicted` its status. */
+export type EndCause = 'completed' | 'evicted' | 'removed' | 'orphaned';
 
 export type WorkerState =
   | { readonly kind: 'waiting' }
@@ -48,7 +52,7 @@ export type WorkerState =
 
 export interface WorkerDeps {
   readonly sync: Pick<PodSync, 'sync' | 'refresh'>;
-  readonly end: Pick<PodEnd, 'stop' | 'release' | 'purge'>;
+  readonly end: Pick<PodEnd, 'stop' | 'release' | 'clear' | 'purge'>;
   readonly runtimeView: RuntimeView;
   readonly statuses: Statuses;
   readonly clock: Clock;
@@ -91,6 +95,7 @@ export class PodWorker {
       actedAtMs: 0,
       activeSinceMs: deps.clock.monotonic() - activeBefore(deps, ref.uid),
       lastTriedAttempt: undefined,
+      verdict: verdictOf(deps.statuses.restore(ref.uid)),
     };
   }
 
@@ -138,12 +143,28 @@ export class PodWorker {
     // Waiting is no activity.
     this.#memory.activeSinceMs =
       this.#deps.clock.monotonic() - activeBefore(this.#deps, this.ref.uid);
+    this.#memory.verdict = verdictOf(this.#deps.statuses.get(this.ref.uid));
     this.#become({ kind: 'syncing' });
   }
 
   /** The node does not take it for now. */
   reject(): void {
     if (this.#state.kind === 'waiting') this.#become({ kind: 'rejected' });
+  }
+
+  /** Ends a pod that is to run; false when it is not, or is ending already. */
+  evict(eviction: Eviction): boolean {
+    const pod = this.#desired?.pod;
+    if (!pod || this.#state.kind !== 'syncing') return false;
+    const { statuses, clock } = this.#deps;
+    const { uid } = this.ref;
+    // At once: an agent that ends now must find out why the pod was ending.
+    statuses.set(pod, evictedStatus(pod, statuses.get(uid) ?? {}, eviction, clock.wall()));
+    this.#memory.verdict = verdictOf(statuses.get(uid));
+    const { graceSeconds } = eviction;
+    this.#become({ kind: 'terminating', cause: 'evicted', options: { graceSeconds } });
+    this.#pass?.abort(new Error('the pod is evicted'));
+    return true;
   }
 
   /** Something may have changed: look again; while a pass is busy, at least the status is brought up to date. */
@@ -163,10 +184,9 @@ export class PodWorker {
         this.#become({ kind: 'terminating', cause: 'removed', options: REMOVAL });
         break;
       case 'terminating':
-        if (this.#state.cause === 'completed') this.#become({ ...this.#state, cause: 'removed' });
-        return;
       case 'terminated':
-        if (this.#state.cause === 'completed') this.#become({ ...this.#state, cause: 'removed' });
+        if (this.#state.cause === 'completed' || this.#state.cause === 'evicted')
+          this.#become({ ...this.#state, cause: 'removed' });
         return;
       case 'completed':
         this.#become({ kind: 'purging' });
@@ -222,11 +242,9 @@ export class PodWorker {
         return this.#terminate(state, signal);
       case 'terminated':
         await this.#deps.end.release(this.ref, signal);
-        this.#leave('terminated', (now) =>
-          now.kind === 'terminated' && now.cause === 'completed'
-            ? { kind: 'completed' }
-            : { kind: 'purging' },
-        );
+        if (state.cause === 'evicted')
+          await this.#deps.end.clear(this.ref, this.#memory.actedAtMs, signal);
+        this.#leave('terminated', afterTerminated);
         return 0;
       case 'purging':
         await this.#deps.end.purge(this.ref, this.#memory.actedAtMs, signal);
@@ -239,14 +257,18 @@ export class PodWorker {
     const desired = this.#desired;
     if (!desired) return Infinity;
     if (await this.#endedBefore(signal)) {
-      this.#leave('syncing', () => ({ kind: 'terminated', cause: 'completed' }));
+      this.#leave('syncing', () => ({ kind: 'terminated', cause: this.#ownCause() }));
       return 0;
     }
     const rank = startRank(desired.pod, desired.order);
     const result = await this.#deps.sync.sync(desired.pod, this.#memory, rank, signal);
     switch (result.kind) {
       case 'terminal':
-        this.#leave('syncing', () => ({ kind: 'terminating', cause: 'completed', options: {} }));
+        this.#leave('syncing', () => ({
+          kind: 'terminating',
+          cause: this.#ownCause(),
+          options: {},
+        }));
         return 0;
       case 'failed':
         if (result.networkNotReady) return this.#jittered(NETWORK_RETRY_MS);
@@ -266,6 +288,11 @@ export class PodWorker {
     if (!isTerminalPhase(statuses.restore(this.ref.uid)?.phase)) return false;
     const known = await runtimeView.getNewerThan(this.ref.uid, this.#memory.actedAtMs, signal);
     return !isRunningPod(known);
+  }
+
+  /** Why it ends when nobody has said so in this life of the agent. */
+  #ownCause(): EndCause {
+    return isEvicted(this.#deps.statuses.get(this.ref.uid)) ? 'evicted' : 'completed';
   }
 
   async #terminate(
@@ -332,6 +359,20 @@ export class PodWorker {
 
   #jittered(ms: number): number {
     return ms * (1 + this.#deps.random() * JITTER);
+  }
+}
+
+function afterTerminated(now: WorkerState): WorkerState {
+  const cause = now.kind === 'terminated' ? now.cause : undefined;
+  switch (cause) {
+    case 'completed':
+      return { kind: 'completed' };
+    case 'evicted':
+      return { kind: 'gone' };
+    case 'removed':
+    case 'orphaned':
+    case undefined:
+      return { kind: 'purging' };
   }
 }
 

@@ -10,6 +10,8 @@ export function admissionNodeOf(more: Partial<AdmissionNode> = {}): AdmissionNod
     labels: nodeLabels('edge1', {}, 'x64'),
     kernel: '6.1.0-13-amd64',
     maxPods: 110,
+    pressure: () => [],
+    staticPodEviction: true,
     allowedUnsafeSysctls: [],
     appArmor: { isEnabled: () => false, loaded: () => undefined },
     supplementalGroupsPolicy: () => false,

@@ -81,8 +81,8 @@ test('parallel pulls switch off serial ones only when nobody chose', () => {
 });
 
 test('a field that is not read is kept as written', () => {
-  const { rest } = load(`${HEAD}oomScoreAdj: -500\nfeatureGates: {X: true}\nmaxPods: 3`).kubelet;
-  assert.deepEqual(rest, { oomScoreAdj: -500, featureGates: { X: true } });
+  const { rest } = load(`${HEAD}oomScoreAdj: -500\nmaxOpenFiles: 5\nmaxPods: 3`).kubelet;
+  assert.deepEqual(rest, { oomScoreAdj: -500, maxOpenFiles: 5 });
 });
 
 test('a managed pod network follows podCIDR unless it has its own', () => {

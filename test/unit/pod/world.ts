@@ -29,6 +29,8 @@ export class World {
   readonly events: string[] = [];
   readonly rejections: string[] = [];
   readonly node: AdmissionNode;
+  /** Uids of evicted pods that may come back. */
+  readonly mayReturn = new Set<string>();
   leftovers: PodRef[] = [];
   mayBeWanted = false;
   results = new Map<string, () => SyncResult>();
@@ -78,6 +80,7 @@ export class World {
         end: {
           stop: (ref) => this.#stop(ref.uid),
           release: (ref) => Promise.resolve(void this.log.push(`release ${ref.uid}`)),
+          clear: (ref) => Promise.resolve(void this.log.push(`clear ${ref.uid}`)),
           purge: (ref) => Promise.resolve(void this.log.push(`purge ${ref.uid}`)),
         },
         runtimeView,
@@ -91,6 +94,7 @@ export class World {
       admission: new AdmissionGate({
         ...{ node: this.node, statuses, events, clock: this.clock },
         isRunning: (uid) => this.found.has(uid),
+        mayReturn: (uid) => this.mayReturn.delete(uid),
         rejections: { inc: (labels) => void this.rejections.push(labels?.['reason'] ?? '') },
       }),
       events,

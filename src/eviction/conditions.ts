@@ -1,0 +1,46 @@
+/**
+ * Owns: the pressure conditions that the node reports, and the word about each change of them.
+ */
+import type { EventRecorder } from '../api/event.ts';
+import { nodeTarget } from '../api/event.ts';
+import { NodeReason } from '../api/reasons.ts';
+import type { PressureCondition } from './signal.ts';
+import { CONDITIONS } from './signal.ts';
+
+export interface PressureDeps {
+  readonly nodeName: string;
+  readonly events: EventRecorder;
+}
+
+const REASONS: Record<PressureCondition, readonly [begin: string, end: string]> = {
+  MemoryPressure: [NodeReason.HasInsufficientMemory, NodeReason.HasSufficientMemory],
+  DiskPressure: [NodeReason.HasDiskPressure, NodeReason.HasNoDiskPressure],
+  PIDPressure: [NodeReason.HasInsufficientPID, NodeReason.HasSufficientPID],
+};
+
+/** Made before the parts that ask for it; none until the node was looked at. */
+export class NodePressure {
+  readonly #deps: PressureDeps;
+  #current: readonly PressureCondition[] = [];
+
+  constructor(deps: PressureDeps) {
+    this.#deps = deps;
+  }
+
+  current(): readonly PressureCondition[] {
+    return this.#current;
+  }
+
+  /** Returns whether anything changed. */
+  set(next: readonly PressureCondition[]): boolean {
+    const changed = CONDITIONS.filter((one) => next.includes(one) !== this.#current.includes(one));
+    this.#current = next;
+    const { nodeName, events } = this.#deps;
+    for (const condition of changed) {
+      const reason = REASONS[condition][next.includes(condition) ? 0 : 1];
+      const text = `Node ${nodeName} status is now: ${reason}`;
+      events.event(nodeTarget(nodeName), 'Normal', reason, text);
+    }
+    return changed.length > 0;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Owns: the wiring of eviction: what of the configuration it works by, and what admission asks of it
+ * before and while it runs.
+ */
+import type { EventRecorder } from './api/event.ts';
+import type { Config } from './config/model.ts';
+import { NodePressure } from './eviction/conditions.ts';
+import type { EvictionDeps } from './eviction/manager.ts';
+import { EvictionManager } from './eviction/manager.ts';
+import { evictionMetrics } from './eviction/metric.ts';
+import { Returns } from './eviction/returns.ts';
+import type { PressureCondition } from './eviction/signal.ts';
+import { ignoredSignals, thresholdsOf } from './eviction/threshold.ts';
+import type { Registry } from './metrics/registry.ts';
+import type { Clock } from './util/clock.ts';
+import type { Logger } from './util/log.ts';
+import { loadCore } from './wasm/core.ts';
+
+export interface LiveEvictionDeps {
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class LiveEviction {
+  readonly #deps: LiveEvictionDeps;
+  readonly #pressure: NodePressure;
+  readonly #returns: Returns;
+
+  constructor(deps: LiveEvictionDeps) {
+    const { config, events } = deps;
+    this.#deps = deps;
+    this.#pressure = new NodePressure({ nodeName: config.nodeName, events });
+    this.#returns = new Returns({
+      transitionMs: config.kubelet.eviction.transitionMs,
+      staticPodEviction: config.islet.staticPodEviction,
+    });
+  }
+
+  /** The conditions of pressure that the node reports. */
+  conditions(): readonly PressureCondition[] {
+    return this.#pressure.current();
+  }
+
+  /** Whether a pod that was evicted may start; a yes is good for one start. */
+  mayReturn(uid: string): boolean {
+    return this.#returns.mayReturn(uid, this.#deps.clock.monotonic());
+  }
+
+  async run(
+    parts: Pick<EvictionDeps, 'stats' | 'pods' | 'reclaimer'>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { config, registry, events, clock, logger } = this.#deps;
+    const { kubelet, islet, nodeName } = config;
+    const { transitionMs, maxPodGraceSeconds } = kubelet.eviction;
+    for (const ignored of ignoredSignals(kubelet.eviction)) {
+      const text = 'a threshold of the container file system is not its own and ignored';
+      logger.error(text, { signal: ignored });
+    }
+    const manager = new EvictionManager({
+      ...parts,
+      ...{ nodeName, events, clock, logger, transitionMs, maxPodGraceSeconds },
+      thresholds: thresholdsOf(kubelet),
+      localStorage: kubelet.localStorageCapacityIsolation,
+      staticPodEviction: islet.staticPodEviction,
+      pressure: this.#pressure,
+      returns: this.#returns,
+      core: () => loadCore(),
+      metrics: evictionMetrics(registry),
+    });
+    await manager.run(signal);
+  }
+}
