@@ -242,8 +242,7 @@ export class PodWorker {
         return this.#terminate(state, signal);
       case 'terminated':
         await this.#deps.end.release(this.ref, signal);
-        if (state.cause === 'evicted')
-          await this.#deps.end.clear(this.ref, this.#memory.actedAtMs, signal);
+        if (state.cause === 'evicted') await this.#clear(signal);
         this.#leave('terminated', afterTerminated);
         return 0;
       case 'purging':
@@ -288,6 +287,13 @@ export class PodWorker {
     if (!isTerminalPhase(statuses.restore(this.ref.uid)?.phase)) return false;
     const known = await runtimeView.getNewerThan(this.ref.uid, this.#memory.actedAtMs, signal);
     return !isRunningPod(known);
+  }
+
+  /** Until the runtime is known to have nothing of the pod: its next worker starts from there. */
+  async #clear(signal: AbortSignal): Promise<void> {
+    const { end, runtimeView, clock } = this.#deps;
+    await end.clear(this.ref, this.#memory.actedAtMs, signal);
+    await runtimeView.getNewerThan(this.ref.uid, clock.monotonic(), signal);
   }
 
   /** Why it ends when nobody has said so in this life of the agent. */

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Returns } from '../../../src/eviction/returns.ts';
+import { podOf } from '../../support/pods.ts';
+
+const MINUTE = 60_000;
+const TRANSITION = 5 * MINUTE;
+const a = podOf({}, 'a');
+const b = podOf({}, 'b');
+const important = podOf({ priority: 5 }, 'important');
+
+function returns(staticPodEviction = true): Returns {
+  return new Returns({ transitionMs: TRANSITION, staticPodEviction });
+}
+
+function uidOf(pod: ReturnType<typeof podOf> | undefined): string | undefined {
+  return pod?.metadata.uid;
+}
+
+test('nobody comes back before the transition period, and then once for each permission', () => {
+  const r = returns();
+  r.evicted('a', 0);
+  assert.equal(r.permitNext([a], TRANSITION - 1), undefined);
+  assert.equal(r.mayReturn('a', TRANSITION - 1), false);
+  assert.equal(uidOf(r.permitNext([a], TRANSITION)), 'a');
+  assert.deepEqual([r.mayReturn('a', TRANSITION), r.mayReturn('a', TRANSITION)], [true, false]);
+});
+
+test('one at a time: the most important first, then who has waited longest', () => {
+  const r = returns();
+  r.evicted('b', 0);
+  r.evicted('a', 1);
+  r.evicted('important', 2);
+  const waiting = [a, b, important];
+  const now = TRANSITION + 2;
+  assert.equal(uidOf(r.permitNext(waiting, now)), 'important');
+  assert.equal(r.permitNext([a, b], now + MINUTE - 1), undefined);
+  assert.equal(uidOf(r.permitNext([a, b], now + MINUTE)), 'b');
+  assert.equal(uidOf(r.permitNext([a], now + 2 * MINUTE)), 'a');
+});
+
+test('who is evicted again soon waits twice as long, then four times, at most an hour', () => {
+  const r = returns();
+  let now = 0;
+  for (const pause of [5, 10, 20, 40, 60, 60]) {
+    r.evicted('a', now);
+    assert.equal(r.permitNext([a], now + pause * MINUTE - 1), undefined, `${pause}`);
+    now += pause * MINUTE;
+    assert.equal(uidOf(r.permitNext([a], now)), 'a');
+    assert.ok(r.mayReturn('a', now));
+    now += 2 * MINUTE;
+  }
+});
+
+test('a long quiet run is forgiven', () => {
+  const r = returns();
+  r.evicted('a', 0);
+  r.permitNext([a], TRANSITION);
+  r.mayReturn('a', TRANSITION);
+  const later = TRANSITION + 10 * MINUTE;
+  r.evicted('a', later);
+  assert.equal(uidOf(r.permitNext([a], later + TRANSITION)), 'a');
+});
+
+test('what an earlier agent evicted waits from when it is seen', () => {
+  const r = returns();
+  assert.equal(r.permitNext([a], 1000), undefined);
+  assert.equal(uidOf(r.permitNext([a], 1000 + TRANSITION)), 'a');
+});
+
+test('without eviction of static pods whatever was evicted may come back', () => {
+  const r = returns(false);
+  r.evicted('a', 0);
+  assert.ok(r.mayReturn('a', 1));
+});
+
+test('pods that are gone are forgotten', () => {
+  const r = returns();
+  r.evicted('a', 0);
+  r.permitNext([a], TRANSITION);
+  r.retain(new Set(['b']));
+  assert.equal(r.mayReturn('a', TRANSITION), false);
+});
