@@ -147,6 +147,11 @@ export class RuntimeHalf {
       },
       statuses,
       admission: this.#admission(),
+      preemptions: deps.registry.counter(
+        'kubelet_preemptions',
+        'Cumulative number of pod preemptions by preemption resource',
+        ['preemption_signal'],
+      ),
       events: deps.store.events,
       logger,
       tasks: deps.tasks,
@@ -298,9 +303,13 @@ export class RuntimeHalf {
   }
 
   #admission(): AdmissionGate {
-    const { config, registry, statuses, store, clock } = this.#deps;
+    const { config, facts, registry, statuses, store, clock } = this.#deps;
     return new AdmissionGate({
-      node: systemAdmissionNode(config, this.#features, () => this.eviction.conditions()),
+      node: systemAdmissionNode(config, {
+        ...{ facts, features: this.#features },
+        pressure: () => this.eviction.conditions(),
+        isShuttingDown: () => false,
+      }),
       isRunning: (uid) => this.pleg.isRunning(uid),
       mayReturn: (uid) => this.eviction.mayReturn(uid),
       ...{ statuses, events: store.events, clock },

@@ -26,14 +26,20 @@ export const EventReason = {
   Killing: 'Killing',
   MissingClusterDNS: 'MissingClusterDNS',
   NetworkNotReady: 'NetworkNotReady',
+  NodeAllocatableEnforced: 'NodeAllocatableEnforced',
   ProbeWarning: 'ProbeWarning',
+  Preempting: 'Preempting',
   Pulled: 'Pulled',
   Pulling: 'Pulling',
   SandboxChanged: 'SandboxChanged',
+  Shutdown: 'Shutdown',
   Started: 'Started',
   Starting: 'Starting',
+  SystemOOM: 'SystemOOM',
   Unhealthy: 'Unhealthy',
   VolumePermissionChangeInProgress: 'VolumePermissionChangeInProgress',
+  /** islet's own: the kernel killed a process of the pod because memory ran out. */
+  OOMKilling: 'OOMKilling',
   /** islet's own: a changed manifest made this pod in place of another. */
   ManifestChanged: 'ManifestChanged',
   /** islet's own: the registry cannot be reached, and the pod runs the image in the store. */
@@ -71,13 +77,24 @@ export const AdmissionReason = {
   NodeAffinity: 'NodeAffinity',
   NodeName: 'NodeName',
   NodePorts: 'NodePorts',
-  OutOfPods: 'OutOfpods',
+  NodeShutdown: 'NodeShutdown',
   PodOSNotSupported: 'PodOSNotSupported',
   PodOSSelectorNodeLabelDoesNotMatch: 'PodOSSelectorNodeLabelDoesNotMatch',
   SupplementalGroupsPolicyNotSupported: 'SupplementalGroupsPolicyNotSupported',
   SysctlForbidden: 'SysctlForbidden',
+  UnexpectedAdmissionError: 'UnexpectedAdmissionError',
 } as const;
-export type AdmissionReason = (typeof AdmissionReason)[keyof typeof AdmissionReason];
+/** `OutOf<resource>`: `OutOfcpu`, `OutOfmemory`, … */
+export type AdmissionReason =
+  (typeof AdmissionReason)[keyof typeof AdmissionReason] | `OutOf${string}`;
+
+/** Why the node took a pod's place away: reason of its status. */
+export const DisplacedReason = {
+  Evicted: EvictionReason.Evicted,
+  Preempting: 'Preempting',
+  Terminated: 'Terminated',
+} as const;
+export type DisplacedReason = (typeof DisplacedReason)[keyof typeof DisplacedReason];
 
 export const WaitingReason = {
   ContainerCreating: 'ContainerCreating',

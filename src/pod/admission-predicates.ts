@@ -1,6 +1,6 @@
 /**
- * Owns: the predicates of admission (spec static-pods.md §7.1): operating system, groups policy, what the
- * node has left, node affinity, node name, host ports.
+ * Owns: the predicates of admission (spec static-pods.md §7.1) that are no matter of amounts: operating
+ * system, groups policy, node affinity, node name, host ports.
  * Taints are not evaluated: a static pod tolerates NoExecute.
  */
 import type { Container, Pod } from '../api/pod.ts';
@@ -12,9 +12,8 @@ import { matchesNode } from './node-affinity.ts';
 const OS = 'linux';
 const OS_LABEL = 'kubernetes.io/os';
 
-/** A shortage is only told where nothing else is wrong: one day a less important pod may make room. */
 export function predicates(input: AdmissionInput): Refusal | undefined {
-  return foreign(input) ?? unfit(input) ?? shortage(input);
+  return foreign(input) ?? unfit(input);
 }
 
 /** Each of these alone says that the pod is none for this node. */
@@ -58,19 +57,6 @@ function unfit({ pod, node, others }: AdmissionInput): Refusal | undefined {
 
 function predicate(reason: AdmissionReason, text: string): Refusal {
   return { reason, message: `Predicate ${reason} failed: node(s) ${text}` };
-}
-
-/**
- * What the node has too little of: the number of pods; cpu, memory, ephemeral storage and huge pages belong
- * here next, and after them making room (§7.3).
- * Unlike the kubelet: which tries to make room for a static pod and then says only that it could not.
- */
-function shortage({ node, others }: AdmissionInput): Refusal | undefined {
-  const used = others.length;
-  if (used + 1 <= node.maxPods) return undefined;
-  const amounts = `requested: 1, used: ${used}, capacity: ${node.maxPods}`;
-  const message = `Node didn't have enough resource: pods, ${amounts}`;
-  return { reason: AdmissionReason.OutOfPods, message };
 }
 
 interface HostPort {

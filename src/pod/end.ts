@@ -90,11 +90,17 @@ export class PodEnd {
   }
 
   /** Removes what the runtime has of a pod in which nothing runs, and its logs. */
-  async clear(ref: PodRef, newerThanMs: number, signal: AbortSignal): Promise<void> {
+  async clear(
+    ref: PodRef,
+    newerThanMs: number,
+    signal: AbortSignal,
+    { keepLogs = false } = {},
+  ): Promise<void> {
     const { runtimeView, runtime, files } = this.#deps;
     const status = await runtimeView.getNewerThan(ref.uid, newerThanMs, signal);
     for (const container of status.containers) {
       await runtime.removeContainer(container.id, signal);
+      if (keepLogs) continue;
       const count = Number(container.annotations[Annotation.restartCount] ?? container.attempt);
       await files.removeLog(ref, container.name, container.id, count);
     }
@@ -102,7 +108,7 @@ export class PodEnd {
       await runtime.stopPodSandbox(sandbox.id, signal);
       await runtime.removePodSandbox(sandbox.id, signal);
     }
-    await files.removePodLogs(ref);
+    if (!keepLogs) await files.removePodLogs(ref);
     runtimeView.relistNow();
   }
 }

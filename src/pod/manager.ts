@@ -14,6 +14,7 @@ import { podFullName } from '../api/pod.ts';
 import type { PodStatus } from '../api/status.ts';
 import { EventReason } from '../api/reasons.ts';
 import { configReferences } from '../manifest/config-references.ts';
+import type { Counter } from '../metrics/registry.ts';
 import { jsonEqual } from '../status/equal.ts';
 import { isTerminalPhase } from '../status/generate.ts';
 import type { Logger } from '../util/log.ts';
@@ -21,7 +22,7 @@ import type { TaskGroup } from '../util/task-group.ts';
 import type { AdmissionGate } from './admission-gate.ts';
 import { hostPorts, startRank } from './order.ts';
 import type { Eviction } from './eviction.ts';
-import { isEvicted } from './eviction.ts';
+import { isEvicted, PREEMPTED } from './eviction.ts';
 import type { DesiredPod, PodRef, Statuses } from './ports.ts';
 import type { WorkerDeps } from './worker.ts';
 import { PodWorker } from './worker.ts';
@@ -29,7 +30,9 @@ import { PodWorker } from './worker.ts';
 export interface PodManagerDeps {
   readonly worker: Omit<WorkerDeps, 'onState'>;
   readonly statuses: Statuses;
-  readonly admission: Pick<AdmissionGate, 'standing' | 'admits' | 'forget'>;
+  readonly admission: Pick<AdmissionGate, 'standing' | 'judge' | 'forget'>;
+  /** `kubelet_preemptions`, by `preemption_signal`. */
+  readonly preemptions: Pick<Counter, 'inc'>;
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly tasks: TaskGroup;
@@ -240,13 +243,33 @@ export class PodManager {
     try {
       for (const { worker, desired } of this.#idle()) {
         if (this.#blocked(worker)) continue;
-        const others = this.#activePods();
-        if (this.#deps.admission.admits(desired.pod, others)) worker.release();
-        else worker.reject();
+        this.#decide(worker, desired.pod);
       }
     } finally {
       this.#releasing = false;
     }
+  }
+
+  #decide(worker: PodWorker, pod: Pod): void {
+    const verdict = this.#deps.admission.judge(pod, this.#activePods(), this.#leaving());
+    switch (verdict.kind) {
+      case 'start':
+        worker.release({ anew: verdict.anew });
+        return;
+      case 'refused':
+        worker.reject();
+        return;
+      case 'preempt':
+        worker.reject(); // until the victims have ended
+        for (const victim of verdict.victims) this.#preempt(victim, verdict.signal);
+    }
+  }
+
+  #preempt(victim: Pod, signal: string): void {
+    if (!this.evict(victim.metadata.uid, PREEMPTED)) return;
+    const { events, preemptions } = this.#deps;
+    events.event(podTarget(victim), 'Warning', EventReason.Preempting, PREEMPTED.message);
+    preemptions.inc({ preemption_signal: signal });
   }
 
   #idle(): { worker: PodWorker; desired: DesiredPod }[] {
@@ -262,13 +285,20 @@ export class PodManager {
 
   /** Pods that hold something of the node. */
   #activePods(): Pod[] {
-    return [...this.#workers.values()].flatMap(({ state, desired, ref }) => {
+    const nowMs = this.#deps.worker.clock.monotonic();
+    return [...this.#workers.values()].flatMap(({ state, desired, ref, evictedAtMs }) => {
       const { kind } = state;
       const holds =
-        kind === 'terminating' ||
+        (kind === 'terminating' && !isOverdue(evictedAtMs, desired?.pod, nowMs)) ||
         (kind === 'syncing' && !isTerminalPhase(this.#deps.statuses.get(ref.uid)?.phase));
       return holds && desired ? [desired.pod] : [];
     });
+  }
+
+  /** Uids of pods whose containers are being stopped. */
+  #leaving(): ReadonlySet<string> {
+    const workers = [...this.#workers.values()];
+    return new Set(workers.filter((w) => w.state.kind === 'terminating').map((w) => w.ref.uid));
   }
 
   /** Whether another worker must end first (spec: static-pods.md §5.3). */
@@ -292,6 +322,13 @@ export class PodManager {
     }
     return false;
   }
+}
+
+/** One that cannot be ended holds nobody up for ever: the kubelet waits as long for a pod that it preempts. */
+function isOverdue(evictedAtMs: number | undefined, pod: Pod | undefined, nowMs: number): boolean {
+  if (evictedAtMs === undefined || !pod) return false;
+  const graceMs = pod.spec.terminationGracePeriodSeconds * 1000;
+  return nowMs - evictedAtMs > Math.max(10_000, 1.5 * graceMs);
 }
 
 /** A rewrite of a file that changes nothing for the worker disturbs nobody. */

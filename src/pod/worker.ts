@@ -1,22 +1,5 @@
 /**
- * Owns: the life of one pod uid: one serial loop, one state, never backwards.
- *
- *   rejected ─────┐
- *      ▲          ▼
- *   waiting ──▶ syncing ──▶ terminating ──▶ terminated ──▶ completed ──▶ purging ──▶ gone
- *      │           │             ▲               │                          ▲
- *      └───────────┴── removed ──┘               ├───────── removed ────────┘ ▲
- *                                                └───────── evicted ──────────┘
- *
- * - waiting: another pod of the same name (or with its host ports) has not ended yet
- * - rejected: the node does not take it; that is looked at again whenever something changes
- * - syncing: is to run; each pass compares and acts
- * - terminating: containers are being stopped; they may be running
- * - terminated: nothing runs; volumes and cgroup are being given back
- * - completed: ended by itself, still in the manifest directory: records stay for status and logs
- * - an evicted pod goes with its records, only its status stays: a new worker waits for its return
- * - purging: its manifest is gone: records, logs, memory are removed
- *
+ * Owns: the life of one pod uid: one serial loop through the states of worker-state.ts.
  * Invariants: passes of one pod never overlap; a poke is never lost; what a pass throws is retried with
  * a growing pause and stops no other pod.
  */
@@ -31,24 +14,13 @@ import type { Logger } from '../util/log.ts';
 import { Wakeup } from '../util/wakeup.ts';
 import type { PodEnd } from './end.ts';
 import type { Eviction } from './eviction.ts';
-import { evictedStatus, isEvicted, verdictOf } from './eviction.ts';
+import { evictedStatus, isDisplaced, isEvicted, verdictOf } from './eviction.ts';
 import { startRank } from './order.ts';
 import type { DesiredPod, PodRef, RuntimeView, Statuses } from './ports.ts';
 import { refOf } from './ports.ts';
 import type { PodMemory, PodSync } from './sync.ts';
-
-/** Why a pod ends. Only `completed` keeps its records, and `evicted` its status. */
-export type EndCause = 'completed' | 'evicted' | 'removed' | 'orphaned';
-
-export type WorkerState =
-  | { readonly kind: 'waiting' }
-  | { readonly kind: 'rejected' }
-  | { readonly kind: 'syncing' }
-  | { readonly kind: 'terminating'; readonly cause: EndCause; readonly options: KillOptions }
-  | { readonly kind: 'terminated'; readonly cause: EndCause }
-  | { readonly kind: 'completed' }
-  | { readonly kind: 'purging' }
-  | { readonly kind: 'gone' };
+import { afterTerminated } from './worker-state.ts';
+import type { EndCause, WorkerState } from './worker-state.ts';
 
 export interface WorkerDeps {
   readonly sync: Pick<PodSync, 'sync' | 'refresh'>;
@@ -79,6 +51,8 @@ export class PodWorker {
   #pass: AbortController | undefined;
   #retryMs: number | undefined;
   #removedAtMs: number | undefined;
+  #evictedAtMs: number | undefined;
+  #anew = false;
 
   private constructor(
     deps: WorkerDeps,
@@ -126,6 +100,11 @@ export class PodWorker {
     return this.#removedAtMs;
   }
 
+  /** Monotonic time at which the node took its place away. */
+  get evictedAtMs(): number | undefined {
+    return this.#evictedAtMs;
+  }
+
   /** The newest manifest wins; the pass that runs now is not disturbed. */
   update(desired: DesiredPod): void {
     this.#desired = desired;
@@ -137,9 +116,10 @@ export class PodWorker {
     return this.#state.kind === 'waiting' || this.#state.kind === 'rejected';
   }
 
-  /** Lets a waiting pod start. */
-  release(): void {
+  /** Lets a waiting pod start; `anew`: an agent that was cut off has left something of its last life. */
+  release({ anew = false } = {}): void {
     if (!this.isIdle) return;
+    this.#anew = anew;
     // Waiting is no activity.
     this.#memory.activeSinceMs =
       this.#deps.clock.monotonic() - activeBefore(this.#deps, this.ref.uid);
@@ -155,15 +135,18 @@ export class PodWorker {
   /** Ends a pod that is to run; false when it is not, or is ending already. */
   evict(eviction: Eviction): boolean {
     const pod = this.#desired?.pod;
-    if (!pod || this.#state.kind !== 'syncing') return false;
+    const before = this.#deps.statuses.get(this.ref.uid);
+    if (!pod || this.#state.kind !== 'syncing' || isTerminalPhase(before?.phase)) return false;
     const { statuses, clock } = this.#deps;
     const { uid } = this.ref;
     // At once: an agent that ends now must find out why the pod was ending.
-    statuses.set(pod, evictedStatus(pod, statuses.get(uid) ?? {}, eviction, clock.wall()));
+    statuses.set(pod, evictedStatus(pod, before ?? {}, eviction, clock.wall()));
     this.#memory.verdict = verdictOf(statuses.get(uid));
+    this.#evictedAtMs = clock.monotonic();
     const { graceSeconds } = eviction;
-    this.#become({ kind: 'terminating', cause: 'evicted', options: { graceSeconds } });
-    this.#pass?.abort(new Error('the pod is evicted'));
+    const options = graceSeconds === undefined ? {} : { graceSeconds };
+    this.#become({ kind: 'terminating', cause: 'evicted', options });
+    this.#pass?.abort(new Error('the pod loses its place'));
     return true;
   }
 
@@ -255,6 +238,10 @@ export class PodWorker {
   async #sync(signal: AbortSignal): Promise<number> {
     const desired = this.#desired;
     if (!desired) return Infinity;
+    if (this.#anew) {
+      await this.#clear(signal);
+      this.#anew = false;
+    }
     if (await this.#endedBefore(signal)) {
       this.#leave('syncing', () => ({ kind: 'terminated', cause: this.#ownCause() }));
       return 0;
@@ -291,14 +278,16 @@ export class PodWorker {
 
   /** Until the runtime is known to have nothing of the pod: its next worker starts from there. */
   async #clear(signal: AbortSignal): Promise<void> {
-    const { end, runtimeView, clock } = this.#deps;
-    await end.clear(this.ref, this.#memory.actedAtMs, signal);
+    const { end, runtimeView, clock, statuses } = this.#deps;
+    // A pod that is to blame for a full disk leaves nothing there.
+    const keepLogs = !isEvicted(statuses.get(this.ref.uid));
+    await end.clear(this.ref, this.#memory.actedAtMs, signal, { keepLogs });
     await runtimeView.getNewerThan(this.ref.uid, clock.monotonic(), signal);
   }
 
   /** Why it ends when nobody has said so in this life of the agent. */
   #ownCause(): EndCause {
-    return isEvicted(this.#deps.statuses.get(this.ref.uid)) ? 'evicted' : 'completed';
+    return isDisplaced(this.#deps.statuses.get(this.ref.uid)) ? 'evicted' : 'completed';
   }
 
   async #terminate(
@@ -365,20 +354,6 @@ export class PodWorker {
 
   #jittered(ms: number): number {
     return ms * (1 + this.#deps.random() * JITTER);
-  }
-}
-
-function afterTerminated(now: WorkerState): WorkerState {
-  const cause = now.kind === 'terminated' ? now.cause : undefined;
-  switch (cause) {
-    case 'completed':
-      return { kind: 'completed' };
-    case 'evicted':
-      return { kind: 'gone' };
-    case 'removed':
-    case 'orphaned':
-    case undefined:
-      return { kind: 'purging' };
   }
 }
 

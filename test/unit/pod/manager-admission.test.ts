@@ -68,6 +68,83 @@ describe('PodManager and admission', () => {
     await later.tasks.stop();
   });
 
+  it('gives the place of a lesser pod to a critical one, and back once that has gone', () =>
+    world(
+      async (w) => {
+        const low = desired('low', { name: 'low', file: '/m/low.yaml' });
+        const critical = desired('crit', { name: 'crit', file: '/m/crit.yaml' });
+        critical.pod.spec.priorityClassName = 'system-node-critical';
+        w.manager.update([low]);
+        await settle();
+        w.statuses.set('low', { phase: 'Running', containerStatuses: [], qosClass: 'BestEffort' });
+        w.stubborn.set('low', () => undefined);
+        w.manager.update([low, critical]);
+        await settle();
+        assert.deepEqual([[...w.running], w.events], [['low'], ['Preempting low']]);
+        assert.deepEqual(w.preempted, ['pods']);
+        const { conditions, ...status } = w.statuses.get('low') ?? {};
+        assert.deepEqual(status, {
+          phase: 'Failed',
+          reason: 'Preempting',
+          message: 'Preempted in order to admit critical pod',
+          containerStatuses: [],
+          qosClass: 'BestEffort',
+        });
+        const [{ lastTransitionTime, ...condition } = {}, ...more] = conditions ?? [];
+        assert.deepEqual(
+          [condition, more],
+          [
+            {
+              type: 'DisruptionTarget',
+              status: 'True',
+              lastProbeTime: null,
+              reason: 'TerminationByKubelet',
+              message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+            },
+            [],
+          ],
+        );
+        assert.ok(lastTransitionTime);
+        w.letStop('low');
+        await settle(8);
+        assert.deepEqual([...w.running], ['crit']);
+        assert.ok(w.log.includes('clear low'), 'what it left in the runtime is cleared away');
+        assert.equal(w.statuses.get('low')?.reason, 'Preempting');
+        w.manager.update([low]);
+        await settle(8);
+        assert.deepEqual([[...w.running], w.statuses.get('low')], [['low'], undefined]);
+        assert.deepEqual([w.events, w.rejections], [['Preempting low'], []]);
+      },
+      { maxPods: 1 },
+    ));
+
+  it('does not wait for ever for a pod that cannot be ended', () =>
+    world(
+      async (w) => {
+        const low = desired('low', { name: 'low', file: '/m/low.yaml' });
+        const critical = desired('crit', { name: 'crit', file: '/m/crit.yaml' });
+        critical.pod.spec.priority = 2_000_000_000;
+        w.manager.update([low]);
+        await settle();
+        w.stubborn.set('low', () => undefined);
+        w.manager.update([low, critical]);
+        await settle();
+        await w.clock.advance(60_000);
+        await settle();
+        assert.deepEqual([...w.running], ['low', 'crit']);
+      },
+      { maxPods: 1 },
+    ));
+
+  it('begins anew a pod whose place an earlier agent took away, cut off before it had cleared up', async () => {
+    const w = new World();
+    w.statuses.set('a', { phase: 'Failed', reason: 'Terminated', containerStatuses: [] });
+    await w.manager.begin([desired('a')]);
+    await settle(8);
+    assert.deepEqual([w.log, w.statuses.get('a')], [['clear a', 'start a'], undefined]);
+    await w.tasks.stop();
+  });
+
   it('looks at a refused pod again after a while, and forgets it with its manifest', () => {
     let enabled = false;
     return world(

@@ -28,6 +28,7 @@ export class World {
   readonly statuses = new Map<string, PodStatus>();
   readonly events: string[] = [];
   readonly rejections: string[] = [];
+  readonly preempted: string[] = [];
   readonly node: AdmissionNode;
   /** Uids of evicted pods that may come back. */
   readonly mayReturn = new Set<string>();
@@ -97,6 +98,9 @@ export class World {
         mayReturn: (uid) => this.mayReturn.delete(uid),
         rejections: { inc: (labels) => void this.rejections.push(labels?.['reason'] ?? '') },
       }),
+      preemptions: {
+        inc: (labels) => void this.preempted.push(labels?.['preemption_signal'] ?? ''),
+      },
       events,
       logger,
       tasks: this.tasks,
