@@ -21,11 +21,11 @@ import { ProbeManager } from './probe/manager.ts';
 import { ProberMetrics } from './probe/metrics.ts';
 import { AdmissionGate } from './pod/admission-gate.ts';
 import { systemAdmissionNode } from './pod/admission-node.ts';
-import { CgroupKeeper } from './pod/cgroup-keeper.ts';
-import { systemPodCgroups } from './pod/cgroups.ts';
+import type { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
 import { PodEnd } from './pod/end.ts';
 import { PodManager } from './pod/manager.ts';
+import { nodeCgroups } from './pod/node-cgroups.ts';
 import type { DesiredPod, RuntimeView } from './pod/ports.ts';
 import { PodSync } from './pod/sync.ts';
 import { CrashBackoff } from './runtime/crash-backoff.ts';
@@ -88,6 +88,7 @@ export class RuntimeHalf {
   readonly eviction: LiveEviction;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
+  readonly #keeper: CgroupKeeper;
   readonly #imageAccess: ImageAccess;
   readonly #probes: ProbeManager;
   readonly #features: RuntimeFeatures;
@@ -106,7 +107,12 @@ export class RuntimeHalf {
     this.#features = new RuntimeFeatures(cri.runtime);
     const { registry, store } = deps;
     this.eviction = new LiveEviction({ config, registry, events: store.events, clock, logger });
-    this.#cgroups = systemPodCgroups(config.kubelet, deps.cgroupDriver, { facts, clock });
+    const cgroups = nodeCgroups({
+      ...{ config, driver: deps.cgroupDriver, facts, events: deps.store.events, clock },
+      activePods: () => this.manager.pods().filter((p) => !isTerminalPhase(p.status.phase)),
+    });
+    this.#cgroups = cgroups.pods;
+    this.#keeper = cgroups.keeper;
     this.#probes = new ProbeManager({
       ...{ runtime: cri.runtime, clock, logger, random: deps.random, tasks: deps.tasks },
       events: deps.store.events,
@@ -168,14 +174,8 @@ export class RuntimeHalf {
 
   /** Starts relisting and working; resolves when every known pod has a worker. */
   async begin(signal: AbortSignal): Promise<void> {
-    const { tasks, source, logger, config, store, clock } = this.#deps;
-    const keeper = new CgroupKeeper({
-      cgroups: this.#cgroups,
-      activePods: () => this.manager.pods().filter((p) => !isTerminalPhase(p.status.phase)),
-      nodeName: config.nodeName,
-      events: store.events,
-      clock,
-    });
+    const { tasks, source, logger } = this.#deps;
+    const keeper = this.#keeper;
     await keeper.prepare(signal);
     tasks.spawn('cgroups', (stop) => keeper.run(stop));
     this.pleg.onEvent(({ uid }) => {
@@ -280,7 +280,7 @@ export class RuntimeHalf {
     });
     const runtimeView = this.#runtimeView();
     const probes = this.#probes;
-    const cgroups = this.#cgroups;
+    const cgroups = this.#keeper;
     const sync = new PodSync({
       ...{ runtimeView, statuses, messages, executor, backoff, volumes, cgroups, files },
       ...{ runtime: features, events, clock, starts, objects, hashKey },

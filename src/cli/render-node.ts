@@ -68,6 +68,7 @@ function referenceMachine(config: Config): MachineFacts {
     cgroupVersion: 1,
     hugepageSizes: [2 ** 21],
     swapController: true,
+    swapCapacity: 0,
     thermalThrottlePaths: [],
     selinuxEnabled: false,
   };

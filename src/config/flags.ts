@@ -59,6 +59,10 @@ export const AGENT_FLAGS: readonly FlagSpec[] = [
     flags: '--socket <path>',
     description: 'unix socket of the command line (default ROOT_DIR/islet.sock)',
   },
+  {
+    flags: '--stop-pods-on-exit',
+    description: 'when the agent ends, its pods end first, by priority',
+  },
 ];
 
 export interface AgentFlags {
@@ -75,6 +79,7 @@ export interface AgentFlags {
   readonly verbosity?: number;
   readonly containerd?: ContainerdMode;
   readonly socket?: string;
+  readonly stopPodsOnExit?: boolean;
 }
 
 /**
@@ -136,6 +141,7 @@ export function readFlags(
       isMode(value) ? undefined : CONTAINERD_MODES.join(' or '),
     ) as ContainerdMode | undefined,
     socket: file('socket'),
+    stopPodsOnExit: parsed['stopPodsOnExit'] === true ? true : undefined,
   };
   const present = Object.entries(flags).filter(([, value]) => value !== undefined);
   return { flags: Object.fromEntries(present), problems };

@@ -18,6 +18,7 @@
  *     handler: kata-qemu        # as the runtime's own configuration calls it
  *     overhead: {podFixed: {memory: 160Mi, cpu: 250m}}   # what a sandbox costs; optional
  *   staticPodEviction: true     # false: no static pod is ever evicted, as with the kubelet
+ *   stopPodsOnExit: false       # true: SIGTERM and SIGINT end the pods too, by priority, as --stop-pods-on-exit
  */
 import { bool, duration, form, int, list, map, object, oneOf, text } from './schema.ts';
 import type { Fields } from './schema.ts';
@@ -46,4 +47,5 @@ export const ISLET_FIELDS: Fields = {
   ),
   imagePolicy: oneOf(...IMAGE_POLICIES),
   staticPodEviction: bool,
+  stopPodsOnExit: bool,
 };

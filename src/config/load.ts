@@ -109,6 +109,7 @@ function withIsletFlags(
   const out = { ...written };
   if (flags.containerd !== undefined) out['containerd'] = flags.containerd;
   if (flags.socket !== undefined) out['socketPath'] = flags.socket;
+  if (flags.stopPodsOnExit) out['stopPodsOnExit'] = true;
   return out;
 }
 

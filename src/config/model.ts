@@ -59,6 +59,8 @@ export interface IsletSettings {
   readonly runtimeClasses: readonly RuntimeClass[];
   /** Whether a static pod may be evicted unless its priority is that of the system. */
   readonly staticPodEviction: boolean;
+  /** Whether the pods are stopped, by priority, when the agent is told to end. */
+  readonly stopPodsOnExit: boolean;
 }
 
 /** As node.k8s.io/v1 has it, as far as one node needs it. */
@@ -75,6 +77,12 @@ export type ImagePolicy = 'always-ask' | 'newest-else-cached';
 /** When a pod must show that it could have pulled an image that is in the store already. */
 export type VerificationPolicy =
   'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
+
+/** For pods of this priority, up to the next higher one. */
+export interface ShutdownGracePeriod {
+  readonly priority: number;
+  readonly periodMs: number;
+}
 
 /** KubeletConfiguration v1beta1, defaulted; the fields that islet reads. */
 export interface KubeletSettings {
@@ -126,6 +134,13 @@ export interface KubeletSettings {
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
   readonly enforceNodeAllocatable: readonly string[];
+  /** Existing cgroups that are held to the reservations where those are enforced; '' for none. */
+  readonly kubeReservedCgroup: string;
+  readonly systemReservedCgroup: string;
+  readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
+  readonly protectKernelDefaults: boolean;
+  /** How long groups of pods have to stop before the node does, by ascending priority; empty: no such thing. */
+  readonly shutdownGracePeriods: readonly ShutdownGracePeriod[];
   readonly localStorageCapacityIsolation: boolean;
   readonly eviction: EvictionSettings;
   /** Every other accepted field, as written, for `/configz` and later use. */

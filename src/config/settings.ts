@@ -6,6 +6,7 @@
 import path from 'node:path';
 import { EVICTION_FIELDS, evictionSettings } from './eviction.ts';
 import type { IsletSettings, KubeletSettings, RuntimeClass, VerificationPolicy } from './model.ts';
+import { shutdownGracePeriods } from './shutdown.ts';
 
 type Written = Readonly<Record<string, unknown>>;
 
@@ -67,6 +68,7 @@ export function kubeletSettings({ written, fileUsed }: KubeletSources): KubeletS
       [],
     ),
     ...resourceSettings(r, fileUsed),
+    ...hostSettings(r),
     eviction: evictionSettings(written, fileUsed),
     ...networkSettings(r, fileUsed),
   };
@@ -111,6 +113,22 @@ function resourceSettings(r: Reader, fileUsed: boolean) {
     enforceNodeAllocatable: r.get<string[]>('enforceNodeAllocatable', ['pods']),
     localStorageCapacityIsolation: r.get('localStorageCapacityIsolation', true),
     userNamespaceIdsPerPod: r.get<{ idsPerPod?: number }>('userNamespaces', {}).idsPerPod ?? 65_536,
+  };
+}
+
+/** What concerns the node beside its pods. */
+function hostSettings(r: Reader) {
+  const swap = r.get<{ swapBehavior?: string }>('memorySwap', {}).swapBehavior;
+  return {
+    kubeReservedCgroup: r.get('kubeReservedCgroup', ''),
+    systemReservedCgroup: r.get('systemReservedCgroup', ''),
+    swapBehavior: swap === 'LimitedSwap' ? ('LimitedSwap' as const) : ('NoSwap' as const),
+    protectKernelDefaults: r.get('protectKernelDefaults', false),
+    shutdownGracePeriods: shutdownGracePeriods({
+      totalMs: r.get('shutdownGracePeriod', 0),
+      criticalMs: r.get('shutdownGracePeriodCriticalPods', 0),
+      byPriority: r.get('shutdownGracePeriodByPodPriority', []),
+    }),
   };
 }
 
@@ -160,6 +178,7 @@ export function isletSettings({ written, rootDir, podCIDR, cores }: IsletSources
     runtimeClasses: r.get<RuntimeClass[]>('runtimeClasses', []),
     imagePolicy: r.orDefault('imagePolicy', 'always-ask'),
     staticPodEviction: r.get('staticPodEviction', true),
+    stopPodsOnExit: r.get('stopPodsOnExit', false),
   };
 }
 

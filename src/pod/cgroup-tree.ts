@@ -93,6 +93,16 @@ export class CgroupTree {
     return found.every(Boolean);
   }
 
+  /** Those of `controllers` that cannot limit this cgroup, because it is not there or does not have them. */
+  async missing(cgroup: string, controllers: readonly string[]): Promise<string[]> {
+    const missing: string[] = [];
+    for (const controller of new Set(controllers)) {
+      const dir = await this.#dirOf(cgroup, controller);
+      if (dir === undefined || !(await isDirectory(dir))) missing.push(controller);
+    }
+    return missing;
+  }
+
   /** Makes the cgroup and its ancestors usable, then sets its limits. Safe to repeat. */
   async create(cgroup: string, settings: readonly CgroupSetting[]): Promise<void> {
     if (this.#version === 2) await this.#createV2(cgroup);

@@ -56,6 +56,8 @@ export interface PodCgroup {
   readonly qos: QosClass;
 }
 
+export const CGROUP_ROOT = '/sys/fs/cgroup';
+
 const QOS_CLASSES: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
 const KILL_ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 10;
@@ -65,6 +67,9 @@ export class PodCgroups {
   readonly #root: CgroupName;
   /** Properties that a slice was last given, so that nothing is asked of systemd twice. */
   readonly #given = new Map<string, string>();
+
+  /** Weights that the classes were last given. */
+  readonly #weights = new Map<QosClass, number | undefined>();
 
   constructor(deps: PodCgroupsDeps) {
     this.#deps = deps;
@@ -100,14 +105,17 @@ export class PodCgroups {
   async refreshQos(
     pods: readonly Pod[],
     signal: AbortSignal,
-    options: { onlyMissing?: boolean } = {},
+    options: { onlyMissing?: boolean; onlyChanged?: boolean } = {},
   ): Promise<void> {
     const { cgroupsPerQOS, tree, facts } = this.#deps;
     if (!cgroupsPerQOS) return;
     for (const qos of ['Burstable', 'BestEffort'] as const) {
       const name = qosName(this.#root, qos);
       if (options.onlyMissing && (await tree.exists(this.#path(name)))) continue;
-      await this.#ensure(name, qosLimits(qos, pods, facts), signal);
+      const limits = qosLimits(qos, pods, facts);
+      if (options.onlyChanged && this.#weights.get(qos) === limits.cpuShares) continue;
+      await this.#ensure(name, limits, signal);
+      this.#weights.set(qos, limits.cpuShares);
     }
   }
 
@@ -225,7 +233,7 @@ export function systemPodCgroups(
   driver: CgroupDriver,
   deps: { facts: NodeFacts; clock: Clock; root?: string },
 ): PodCgroups {
-  const { facts, clock, root = '/sys/fs/cgroup' } = deps;
+  const { facts, clock, root = CGROUP_ROOT } = deps;
   const version = facts.cgroupVersion;
   return new PodCgroups({
     tree: new CgroupTree({ root, version }),

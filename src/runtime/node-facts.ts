@@ -31,6 +31,12 @@ export interface NodeFacts {
   readonly hugepageSizes: readonly number[];
   /** Whether cgroups can limit swap: v1 swap accounting, or v2 memory.swap.max. */
   readonly swapController: boolean;
+  /** Bytes (SwapTotal). */
+  readonly swapCapacity: number;
+  /** Whether pods may swap at all (memorySwap.swapBehavior). */
+  readonly limitedSwap: boolean;
+  /** False: every static pod is critical. */
+  readonly staticPodEviction: boolean;
   /** `/sys/devices/system/cpu/cpuN/thermal_throttle` directories that exist. */
   readonly thermalThrottlePaths: readonly string[];
   readonly selinuxEnabled: boolean;
@@ -73,6 +79,7 @@ export type MachineFacts = Pick<
   | 'cgroupVersion'
   | 'hugepageSizes'
   | 'swapController'
+  | 'swapCapacity'
   | 'thermalThrottlePaths'
   | 'selinuxEnabled'
 >;
@@ -101,6 +108,8 @@ export function nodeFacts(config: Config, machine: MachineFacts): NodeFacts {
     cpuCFSQuota: kubelet.cpuCFSQuota,
     singleProcessOOMKill: kubelet.singleProcessOOMKill ?? machine.cgroupVersion === 1,
     podPidsLimit: kubelet.podPidsLimit,
+    limitedSwap: kubelet.swapBehavior === 'LimitedSwap',
+    staticPodEviction: config.islet.staticPodEviction,
   };
 }
 
@@ -113,6 +122,7 @@ export function readMachine(config: Config, roots: NodeRoots = systemRoots): Mac
     cgroupVersion: version,
     hugepageSizes: [...hugepages.keys()],
     swapController: hasSwapController(roots, version),
+    swapCapacity: swapTotal(path.join(roots.proc, 'meminfo')),
     thermalThrottlePaths: thermalThrottle(path.join(roots.sys, 'devices/system/cpu')),
     selinuxEnabled: fs.existsSync(path.join(roots.sys, 'fs/selinux/enforce')),
   };
@@ -130,6 +140,11 @@ function readHugepages(dir: string): Map<number, number> {
       return [size, Number(readText(file)) || 0];
     }),
   );
+}
+
+/** Bytes; 0 without swap. */
+function swapTotal(file: string): number {
+  return Number(/^SwapTotal:\s+(\d+) kB$/m.exec(readText(file))?.[1] ?? 0) * 1024;
 }
 
 /** On v2 the root has no memory.swap.max, so the agent's own cgroup is asked. */

@@ -4,6 +4,7 @@
  */
 import type { Container, Pod, ResourceRequirements } from '../api/pod.ts';
 import { isSidecar } from '../api/pod.ts';
+import { isCriticalPod } from '../api/priority.ts';
 import type { Amounts } from '../api/qos.ts';
 import { amountValue, amountsOf, cpuMilli, podLimits, podRequests, qosClass } from '../api/qos.ts';
 import { quantityMilli, quantityValue } from '../api/quantity.ts';
@@ -28,6 +29,9 @@ export type ResourceFacts = Pick<
   | 'cgroupVersion'
   | 'hugepageSizes'
   | 'swapController'
+  | 'swapCapacity'
+  | 'limitedSwap'
+  | 'staticPodEviction'
   | 'singleProcessOOMKill'
 >;
 
@@ -120,14 +124,26 @@ export function containerResources(
   );
   resources.oomScoreAdj = oomScoreAdjust(pod, container, facts.memoryCapacity);
   resources.hugepageLimits = hugepageLimits(facts.hugepageSizes, limits);
-  return withoutSwap(resources, facts);
+  return withSwap(resources, swapOf(pod, container, facts), facts);
 }
 
-/** Static pods never get swap: they count as critical. */
-function withoutSwap(resources: LinuxResources, facts: ResourceFacts): LinuxResources {
+/**
+ * Bytes of swap: under LimitedSwap a share like that of memory, for Burstable pods that the node can do
+ * without; else none. Only cgroup v2 can say it apart from memory.
+ */
+function swapOf(pod: Pod, container: Container, facts: ResourceFacts): number {
+  const { limitedSwap, staticPodEviction, swapCapacity, memoryCapacity } = facts;
+  if (!limitedSwap || isCriticalPod(pod, staticPodEviction)) return 0;
+  if (qosClass(pod) !== 'Burstable') return 0;
+  const request = memoryRequest(container);
+  if (request === quantityValue(container.resources.limits?.memory)) return 0;
+  return Math.trunc((request / memoryCapacity) * swapCapacity);
+}
+
+function withSwap(resources: LinuxResources, swap: number, facts: ResourceFacts): LinuxResources {
   if (!facts.swapController) return resources;
   if (facts.cgroupVersion === 2) {
-    return { ...resources, unified: { ...resources.unified, 'memory.swap.max': '0' } };
+    return { ...resources, unified: { ...resources.unified, 'memory.swap.max': String(swap) } };
   }
   const { memoryLimitInBytes } = resources;
   if (memoryLimitInBytes === undefined) return resources;

@@ -71,6 +71,22 @@ test('zero and empty stand for the default where Go cannot tell them from absent
   assert.equal(kubelet.registryPullQPS, 0);
 });
 
+test('grace periods of a shutdown, however they are written', () => {
+  const periods = (text: string) => load(HEAD + text).kubelet.shutdownGracePeriods;
+  assert.deepEqual(periods('maxPods: 3'), []);
+  assert.deepEqual(periods('shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s'), [
+    { priority: 0, periodMs: 20_000 },
+    { priority: 2_000_000_000, periodMs: 10_000 },
+  ]);
+  const list =
+    'shutdownGracePeriodByPodPriority:\n' +
+    '- {priority: 1000, shutdownGracePeriodSeconds: 5}\n- {priority: 0, shutdownGracePeriodSeconds: 60}';
+  assert.deepEqual(periods(list), [
+    { priority: 0, periodMs: 60_000 },
+    { priority: 1000, periodMs: 5000 },
+  ]);
+});
+
 test('parallel pulls switch off serial ones only when nobody chose', () => {
   assert.equal(load(`${HEAD}maxParallelImagePulls: 3`).kubelet.serializeImagePulls, false);
   assert.equal(load(`${HEAD}maxParallelImagePulls: 1`).kubelet.serializeImagePulls, true);

@@ -53,6 +53,7 @@ function configOf(kubelet: Partial<KubeletSettings> = {}, nodeIps: string[] = []
     rootDir: path.join(base, 'not', 'yet', 'there'),
     nodeIps,
     kubelet: settings as KubeletSettings,
+    islet: { staticPodEviction: true } as Config['islet'],
   };
   return config as Config;
 }

@@ -81,6 +81,21 @@ test('swap is kept away as the cgroup version allows', () => {
   assert.equal(resourcesOf({ limits }, single).unified, undefined);
 });
 
+test('limited swap goes to Burstable pods that the node can do without, by their share of memory', () => {
+  const facts = factsOf({ swapController: true, limitedSwap: true, swapCapacity: 4 * GIB });
+  const swapOf = (resources: ResourceRequirements, spec: Partial<PodSpec> = {}, more = facts) => {
+    const { pod, container } = one(resources, spec);
+    return containerResources(pod, container, more).unified?.['memory.swap.max'];
+  };
+  const request = { requests: { memory: '2Gi' } }; // a quarter of the node
+  assert.equal(swapOf(request), String(GIB));
+  assert.equal(swapOf({ requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }), String(GIB / 2));
+  assert.equal(swapOf({ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }), '0');
+  assert.equal(swapOf({}), '0');
+  assert.equal(swapOf(request, { priorityClassName: 'system-node-critical' }), '0');
+  assert.equal(swapOf(request, {}, { ...facts, limitedSwap: false }), '0');
+});
+
 test('a memory limit beyond all machines stays a positive number', () => {
   const found = resourcesOf({ limits: { memory: '12345678901234567890' } });
   assert.equal(found.memoryLimitInBytes, Number.MAX_SAFE_INTEGER);
