@@ -142,6 +142,11 @@ export class Agent {
     while (!this.#half?.isEmpty()) await this.#deps.clock.sleep(EMPTY_POLL_MS, signal);
   }
 
+  /** Stops all pods, by priority, before the agent ends; they come back with the next one. */
+  async stopPods(signal: AbortSignal): Promise<void> {
+    await this.#half?.guard.stopPods(signal);
+  }
+
   /** Ends a containerd of our own, which otherwise outlives the agent as the pods do. */
   async stopContainerd(): Promise<void> {
     await this.#managed?.stop();

@@ -12,14 +12,16 @@ import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
 import { TokenBucket } from './image/token-bucket.ts';
 import { LiveEviction } from './live-eviction.ts';
+import { LiveGuard } from './live-guard.ts';
 import { liveStats } from './live-stats.ts';
 import type { FileSource } from './manifest/source.ts';
-import type { Registry } from './metrics/registry.ts';
+import type { Counter, Registry } from './metrics/registry.ts';
 import { plegMetrics } from './pleg/metric.ts';
 import { Pleg } from './pleg/relist.ts';
 import { ProbeManager } from './probe/manager.ts';
 import { ProberMetrics } from './probe/metrics.ts';
 import { AdmissionGate } from './pod/admission-gate.ts';
+import { admissionMetrics } from './pod/admission-metric.ts';
 import { systemAdmissionNode } from './pod/admission-node.ts';
 import type { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
@@ -86,6 +88,7 @@ export class RuntimeHalf {
   readonly manager: PodManager;
   readonly stats: Stats;
   readonly eviction: LiveEviction;
+  readonly guard: LiveGuard;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
   readonly #keeper: CgroupKeeper;
@@ -140,6 +143,10 @@ export class RuntimeHalf {
       objects: deps.source.configs,
     });
     const { sync, end } = this.#workerParts(volumes);
+    const { tasks } = deps;
+    const node = { config, registry, events: store.events, clock, logger, tasks };
+    this.guard = new LiveGuard({ ...node, pleg: this.pleg, manager: () => this.manager });
+    const metrics = admissionMetrics(registry);
     this.manager = new PodManager({
       worker: {
         sync,
@@ -152,12 +159,8 @@ export class RuntimeHalf {
         syncFrequencyMs: config.kubelet.syncFrequencyMs,
       },
       statuses,
-      admission: this.#admission(),
-      preemptions: deps.registry.counter(
-        'kubelet_preemptions',
-        'Cumulative number of pod preemptions by preemption resource',
-        ['preemption_signal'],
-      ),
+      admission: this.#admission(metrics.rejections),
+      preemptions: metrics.preemptions,
       events: deps.store.events,
       logger,
       tasks: deps.tasks,
@@ -194,6 +197,7 @@ export class RuntimeHalf {
     await this.manager.begin(this.#priced(source.current()));
     const { stats = this.stats } = this.#deps;
     const parts = { stats, pods: this.manager, reclaimer: undefined };
+    this.guard.start();
     tasks.spawn('eviction', (stop) => this.eviction.run(parts, stop));
     logger.debug('all pods are known', { pods: source.current().length });
   }
@@ -302,22 +306,18 @@ export class RuntimeHalf {
     return { sync, end };
   }
 
-  #admission(): AdmissionGate {
-    const { config, facts, registry, statuses, store, clock } = this.#deps;
+  #admission(rejections: Counter): AdmissionGate {
+    const { config, facts, statuses, store, clock } = this.#deps;
     return new AdmissionGate({
       node: systemAdmissionNode(config, {
         ...{ facts, features: this.#features },
         pressure: () => this.eviction.conditions(),
-        isShuttingDown: () => false,
+        isShuttingDown: () => this.guard.isShuttingDown(),
       }),
       isRunning: (uid) => this.pleg.isRunning(uid),
       mayReturn: (uid) => this.eviction.mayReturn(uid),
       ...{ statuses, events: store.events, clock },
-      rejections: registry.counter(
-        'kubelet_admission_rejections_total',
-        'Cumulative number of pod admission rejections by the node.',
-        ['reason'],
-      ),
+      rejections,
     });
   }
 

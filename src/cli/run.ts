@@ -9,6 +9,7 @@ import { Agent } from '../agent.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/model.ts';
 import { BUSYBOX_IMAGE } from '../image/busybox.ts';
+import { tuneKernel } from '../runtime/kernel-tunables.ts';
 import { lockRootDir } from '../store/lock.ts';
 import { aborted } from '../util/abort.ts';
 import { SystemClock, systemRandom } from '../util/clock.ts';
@@ -31,12 +32,30 @@ export async function runAgent(parsed: Parsed, version: string): Promise<number>
   sayWarnings(loggerOf(config, clock));
   const agent = await started(config, () => {
     const logger = loggerOf(config, clock);
+    setKernel(config, logger);
     return new Agent({ config, version, clock, random: systemRandom, logger, localImages: [] });
   });
   if (!agent) return 1;
   await stopped;
+  await stopPods(agent, config);
   await agent.stop();
   return 0;
+}
+
+/** @throws IsletError `invalid` when the kernel is set otherwise and is not to be touched. */
+function setKernel({ kubelet }: Config, logger: Logger): void {
+  const refused = tuneKernel({ protect: kubelet.protectKernelDefaults });
+  if (refused.length > 0) logger.warn('the kernel cannot be set for pods here', { refused });
+}
+
+/** Where that is configured; another signal ends it. */
+async function stopPods(agent: Agent, { islet }: Config): Promise<void> {
+  if (!islet.stopPodsOnExit) return;
+  const impatient = new AbortController();
+  void stopSignal().then(() => impatient.abort());
+  await agent.stopPods(impatient.signal).catch((error: unknown) => {
+    if (!impatient.signal.aborted) throw error;
+  });
 }
 
 /** As `run`, on ./manifests unless told otherwise; shows the pods until they are Ready. */
@@ -49,6 +68,7 @@ export async function runUp(parsed: Parsed, version: string): Promise<number> {
     // The table has the terminal; what goes wrong is still said.
     const level = config.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'warn';
     const logger = createLogger({ sink: process.stderr, level, wall: () => clock.wall() });
+    setKernel(config, logger);
     const localImages = [{ name: BUSYBOX_IMAGE, kind: 'busybox' }] as const;
     return new Agent({ config, version, clock, random: systemRandom, logger, localImages });
   });
@@ -62,7 +82,9 @@ export async function runUp(parsed: Parsed, version: string): Promise<number> {
     );
     await aborted(io.signal);
   }
+  await stopPods(agent, config);
   await agent.stop();
+  if (config.islet.stopPodsOnExit) return 0;
   io.stdout.write(
     '\nThe agent has ended, its pods go on. `build/src/main.js down` ends them too.\n',
   );
