@@ -158,9 +158,9 @@ esac`,
   assert.match(calls, /Manager InhibitDelayMaxUSec$/m);
   assert.match(calls, /KillUnit ssi systemd-logind.service all 1$/m);
   const there = async (name: string) => {
-    const watcher = fs.promises.watch(dir);
-    if (fs.existsSync(at(name))) return;
-    for await (const _ of watcher) if (fs.existsSync(at(name))) return;
+    const changes = fs.promises.watch(dir)[Symbol.asyncIterator]();
+    while (!fs.existsSync(at(name))) await changes.next();
+    await changes.return?.();
   };
   const release = logind.inhibit();
   await there('held');
