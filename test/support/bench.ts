@@ -10,6 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { Agent } from '../../src/agent.ts';
+import type { AgentDeps } from '../../src/agent.ts';
 import type { Pod } from '../../src/api/pod.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ContainerState } from '../../src/cri/gen/cri_pb.ts';
@@ -34,7 +35,8 @@ export class Bench {
   readonly logs: string[] = [];
   #agent: Agent | undefined;
 
-  private constructor(cri: FakeCri) {
+  /** `kubelet`: fields of the KubeletConfiguration, over the ones that tests want. */
+  private constructor(cri: FakeCri, kubelet: object) {
     this.cri = cri;
     cri.runtime.addImage(IMAGE);
     mkdirSync(path.join(this.dir, 'manifests'));
@@ -52,17 +54,19 @@ export class Bench {
         failSwapOn: false,
         readOnlyPort: 0,
         healthzPort: 0,
+        ...kubelet,
       }),
     );
   }
 
-  static async start(t: TestContext): Promise<Bench> {
-    const bench = new Bench(await FakeCri.start());
+  static async start(t: TestContext, kubelet: object = {}): Promise<Bench> {
+    const bench = new Bench(await FakeCri.start(), kubelet);
     t.after(() => bench.end());
     return bench;
   }
 
-  async startAgent(): Promise<void> {
+  /** `stats`: what the agent is told instead of what this machine has. */
+  async startAgent(stats?: NonNullable<AgentDeps['stats']>): Promise<void> {
     const config = loadConfig({
       config: path.join(this.dir, 'config.yaml'),
       rootDir: this.root,
@@ -77,6 +81,7 @@ export class Bench {
       random: () => 0,
       logger,
       localImages: [],
+      ...(stats && { stats }),
     });
     await this.#agent.start();
   }
@@ -149,6 +154,12 @@ export class Bench {
     return [...this.cri.runtime.containers.values()]
       .filter((c) => c.status.labels['io.kubernetes.pod.name'] === `${name}-f1`)
       .map((c) => `${STATE[c.status.state]}#${c.status.metadata?.attempt}`);
+  }
+
+  /** Ids of those that run. */
+  containerIds(name: string): string[] {
+    const statuses = this.pod(name)?.status.containerStatuses ?? [];
+    return statuses.flatMap(({ containerID, state }) => (state.running ? [containerID ?? ''] : []));
   }
 
   async until(what: string, holds: () => boolean): Promise<void> {
