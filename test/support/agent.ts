@@ -296,7 +296,7 @@ export function logLinks(podLogs: string): string[] {
     });
 }
 
-function removeCgroup(directory: string): void {
+export function removeCgroup(directory: string): void {
   try {
     for (const entry of fs.readdirSync(directory, { withFileTypes: true }))
       if (entry.isDirectory()) removeCgroup(path.join(directory, entry.name));
