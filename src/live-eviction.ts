@@ -7,11 +7,15 @@ import type { Config } from './config/model.ts';
 import { NodePressure } from './eviction/conditions.ts';
 import type { EvictionDeps } from './eviction/manager.ts';
 import { EvictionManager } from './eviction/manager.ts';
+import type { MemoryUse } from './eviction/memory-watch.ts';
+import { systemMemoryUse } from './eviction/memory-watch.ts';
 import { evictionMetrics } from './eviction/metric.ts';
 import { Returns } from './eviction/returns.ts';
 import type { PressureCondition } from './eviction/signal.ts';
 import { ignoredSignals, thresholdsOf } from './eviction/threshold.ts';
 import type { Registry } from './metrics/registry.ts';
+import { podsCgroupPath } from './pod/cgroup-name.ts';
+import type { CgroupDriver } from './pod/cgroup-name.ts';
 import type { Clock } from './util/clock.ts';
 import type { Logger } from './util/log.ts';
 import { loadCore } from './wasm/core.ts';
@@ -22,6 +26,22 @@ export interface LiveEvictionDeps {
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** The kernel's files that tell, cheaply, how memory moves on this node. */
+export function liveMemoryUse(
+  kubelet: Config['kubelet'],
+  cgroups: { readonly cgroupDriver: CgroupDriver; readonly cgroupVersion: 1 | 2 },
+): MemoryUse {
+  const limited = kubelet.cgroupsPerQOS && kubelet.enforceNodeAllocatable.includes('pods');
+  if (!limited) return systemMemoryUse(undefined);
+  const { cgroupDriver, cgroupVersion } = cgroups;
+  const pods = podsCgroupPath({ ...kubelet, cgroupDriver });
+  return systemMemoryUse(
+    cgroupVersion === 1
+      ? `/sys/fs/cgroup/memory${pods}/memory.usage_in_bytes`
+      : `/sys/fs/cgroup${pods}/memory.current`,
+  );
 }
 
 export class LiveEviction {
@@ -50,7 +70,7 @@ export class LiveEviction {
   }
 
   async run(
-    parts: Pick<EvictionDeps, 'stats' | 'pods' | 'reclaimer'>,
+    parts: Pick<EvictionDeps, 'stats' | 'memoryUse' | 'pods' | 'reclaimer'>,
     signal: AbortSignal,
   ): Promise<void> {
     const { config, registry, events, clock, logger } = this.#deps;

@@ -11,7 +11,7 @@ import { Credentials } from './image/credentials.ts';
 import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
 import { TokenBucket } from './image/token-bucket.ts';
-import { LiveEviction } from './live-eviction.ts';
+import { LiveEviction, liveMemoryUse } from './live-eviction.ts';
 import { LiveGuard } from './live-guard.ts';
 import { liveStats } from './live-stats.ts';
 import type { FileSource } from './manifest/source.ts';
@@ -195,8 +195,12 @@ export class RuntimeHalf {
     });
     source.subscribeObjects((changed) => this.manager.objectsChanged(changed));
     await this.manager.begin(this.#priced(source.current()));
-    const { stats = this.stats } = this.#deps;
-    const parts = { stats, pods: this.manager, reclaimer: undefined };
+    const { stats = this.stats, cgroupDriver, facts } = this.#deps;
+    const { cgroupVersion } = facts;
+    const memoryUse = this.#deps.stats
+      ? () => undefined
+      : liveMemoryUse(config.kubelet, { cgroupDriver, cgroupVersion });
+    const parts = { stats, memoryUse, pods: this.manager, reclaimer: undefined };
     this.guard.start();
     tasks.spawn('eviction', (stop) => this.eviction.run(parts, stop));
     logger.debug('all pods are known', { pods: source.current().length });

@@ -22,6 +22,8 @@ import type { NodePressure } from './conditions.ts';
 import type { CycleState } from './cycle.ts';
 import { evaluate, isNewMemoryPressure, NO_CYCLE_YET } from './cycle.ts';
 import { hasStorageLimits, limitHit } from './local-storage.ts';
+import type { MemoryUse } from './memory-watch.ts';
+import { grownSince, memorySlack } from './memory-watch.ts';
 import { evictionMessage, reclaimMessage } from './message.ts';
 import type { EvictionMetrics } from './metric.ts';
 import type { Reclaimer } from './reclaim.ts';
@@ -54,6 +56,7 @@ export interface EvictionDeps {
   readonly localStorage: boolean;
   readonly staticPodEviction: boolean;
   readonly stats: Pick<StatsReader, 'node' | 'pods'>;
+  readonly memoryUse: MemoryUse;
   readonly pods: EvictablePods;
   readonly pressure: NodePressure;
   readonly returns: Returns;
@@ -76,6 +79,7 @@ const LEAST_GRACE_S = 1;
 export class EvictionManager {
   readonly #deps: EvictionDeps;
   #state: CycleState = NO_CYCLE_YET;
+  #observations: Observations = new Map();
   #layout: DiskLayout | undefined;
   #thresholds: readonly Threshold[];
   #core: Core | undefined;
@@ -99,6 +103,7 @@ export class EvictionManager {
     const node = await stats.node(signal);
     const layout = this.#adapt(node);
     const observations = observationsOf(node);
+    this.#observations = observations;
     const { state, conditions, due } = evaluate({
       thresholds: this.#thresholds,
       observations,
@@ -251,18 +256,21 @@ export class EvictionManager {
 
   /** Until the next cycle is due, or memory has become short. */
   async #rest(signal: AbortSignal): Promise<void> {
-    const { clock, stats } = this.#deps;
+    const { clock, memoryUse } = this.#deps;
     const end = clock.monotonic() + PERIOD_MS;
-    const watched = this.#thresholds.some(({ signal: s }) => SIGNALS[s].resource === 'memory');
-    while (clock.monotonic() < end) {
-      await clock.sleep(watched ? MEMORY_PERIOD_MS : PERIOD_MS, signal);
-      if (!watched) return;
-      const short = await this.#guarded(async () => {
-        const observations = observationsOf(await stats.node(signal));
-        return isNewMemoryPressure(this.#thresholds, observations, this.#state);
-      }, signal);
-      if (short) return;
+    let slack = memorySlack(this.#thresholds, this.#observations, this.#state);
+    for (let before = memoryUse(); clock.monotonic() < end;) {
+      await clock.sleep(slack === undefined ? PERIOD_MS : MEMORY_PERIOD_MS, signal);
+      if (slack === undefined || grownSince(before, memoryUse()) < slack) continue;
+      if (await this.#guarded(() => this.#isShort(signal), signal)) return;
+      slack = memorySlack(this.#thresholds, this.#observations, this.#state);
+      before = memoryUse();
     }
+  }
+
+  async #isShort(signal: AbortSignal): Promise<boolean> {
+    this.#observations = observationsOf(await this.#deps.stats.node(signal));
+    return isNewMemoryPressure(this.#thresholds, this.#observations, this.#state);
   }
 
   async #guarded(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {

@@ -38,6 +38,8 @@ class World {
   ending = new Set<string>();
   waiting: Pod[] = [];
   looks = 0;
+  /** What the cheap look says is in use; undefined: nothing. */
+  use: number[] | undefined;
   reconsidered = 0;
   readonly #manager: EvictionManager;
 
@@ -61,6 +63,7 @@ class World {
         },
         pods: () => Promise.resolve(this.stats),
       },
+      memoryUse: () => this.use,
       pods: this.#evictable(),
       pressure: this.pressure,
       returns: new Returns({ transitionMs: TRANSITION_MS, staticPodEviction: true }),
@@ -187,6 +190,22 @@ test('memory is looked at each second, other signals each ten', async (t) => {
   const calm = new World(t, { thresholds: [{ signal: 'pid.available', value: '10' }] });
   await calm.clock.advance(30 * SECOND);
   assert.equal(calm.looks, 4);
+});
+
+test('between cycles the node is only looked at when memory has moved as far as the threshold', async (t) => {
+  const w = new World(t);
+  w.node = { memory: 200 * MIB };
+  w.use = [GIB, 0];
+  await w.clock.advance(10 * SECOND);
+  assert.equal(w.looks, 2);
+  w.use = [GIB + 50 * MIB, 99 * MIB];
+  await w.clock.advance(5 * SECOND);
+  assert.equal(w.looks, 2);
+  w.add(plain('a'), GIB);
+  w.node = { memory: 99 * MIB };
+  w.use = [GIB, 101 * MIB];
+  await w.clock.advance(SECOND);
+  assert.deepEqual(w.victims, ['a']);
 });
 
 test('a full disk: first what nobody needs, and if that is enough no pod', async (t) => {
