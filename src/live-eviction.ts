@@ -9,7 +9,7 @@ import type { EvictionDeps } from './eviction/manager.ts';
 import { EvictionManager } from './eviction/manager.ts';
 import type { MemoryUse } from './eviction/memory-watch.ts';
 import { systemMemoryUse } from './eviction/memory-watch.ts';
-import { evictionMetrics } from './eviction/metric.ts';
+import { evictionMetrics, pressureGauge } from './eviction/metric.ts';
 import { Returns } from './eviction/returns.ts';
 import type { PressureCondition } from './eviction/signal.ts';
 import { ignoredSignals, thresholdsOf } from './eviction/threshold.ts';
@@ -50,9 +50,13 @@ export class LiveEviction {
   readonly #returns: Returns;
 
   constructor(deps: LiveEvictionDeps) {
-    const { config, events } = deps;
+    const { config, events, registry } = deps;
     this.#deps = deps;
-    this.#pressure = new NodePressure({ nodeName: config.nodeName, events });
+    this.#pressure = new NodePressure({
+      nodeName: config.nodeName,
+      events,
+      gauge: pressureGauge(registry),
+    });
     this.#returns = new Returns({
       transitionMs: config.kubelet.eviction.transitionMs,
       staticPodEviction: config.islet.staticPodEviction,

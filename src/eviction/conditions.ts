@@ -4,12 +4,15 @@
 import type { EventRecorder } from '../api/event.ts';
 import { nodeTarget } from '../api/event.ts';
 import { NodeReason } from '../api/reasons.ts';
+import type { Gauge } from '../metrics/registry.ts';
 import type { PressureCondition } from './signal.ts';
 import { CONDITIONS } from './signal.ts';
 
 export interface PressureDeps {
   readonly nodeName: string;
   readonly events: EventRecorder;
+  /** 1 for each condition that is reported. */
+  readonly gauge: Pick<Gauge, 'set'>;
 }
 
 const REASONS: Record<PressureCondition, readonly [begin: string, end: string]> = {
@@ -25,6 +28,7 @@ export class NodePressure {
 
   constructor(deps: PressureDeps) {
     this.#deps = deps;
+    for (const condition of CONDITIONS) deps.gauge.set(0, { condition });
   }
 
   current(): readonly PressureCondition[] {
@@ -35,8 +39,9 @@ export class NodePressure {
   set(next: readonly PressureCondition[]): boolean {
     const changed = CONDITIONS.filter((one) => next.includes(one) !== this.#current.includes(one));
     this.#current = next;
-    const { nodeName, events } = this.#deps;
+    const { nodeName, events, gauge } = this.#deps;
     for (const condition of changed) {
+      gauge.set(next.includes(condition) ? 1 : 0, { condition });
       const reason = REASONS[condition][next.includes(condition) ? 0 : 1];
       const text = `Node ${nodeName} status is now: ${reason}`;
       events.event(nodeTarget(nodeName), 'Normal', reason, text);

@@ -1,13 +1,19 @@
 /**
  * Owns: the metrics of eviction (spec eviction.md §11).
  */
-import type { Counter, Histogram, Registry } from '../metrics/registry.ts';
+import type { Counter, Gauge, Histogram, Registry } from '../metrics/registry.ts';
 
 export interface EvictionMetrics {
   /** By `eviction_signal`. */
   readonly evictions: Pick<Counter, 'inc'>;
   /** By `eviction_signal`, in seconds. */
   readonly statsAge: Pick<Histogram, 'observe'>;
+}
+
+/** islet's own, by `condition`: 1 while the node reports it. The kubelet leaves that to the Node object. */
+export function pressureGauge(registry: Registry): Gauge {
+  const help = 'Whether the node reports this condition of pressure.';
+  return registry.gauge('islet_node_pressure', help, ['condition']);
 }
 
 export function evictionMetrics(registry: Registry): EvictionMetrics {

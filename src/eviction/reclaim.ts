@@ -6,16 +6,16 @@ import type { DiskLayout, Signal } from './signal.ts';
 /** Who removes what nobody needs. */
 export interface Reclaimer {
   /** Of pods that are still there, too. */
-  removeDeadContainers(signal: AbortSignal): Promise<void>;
+  deadContainers(signal: AbortSignal): Promise<void>;
   /** All that are not in use, not only down to a threshold. */
-  removeUnusedImages(signal: AbortSignal): Promise<void>;
+  unusedImages(signal: AbortSignal): Promise<unknown>;
 }
 
 export type Reclaim = keyof Reclaimer;
 
-const BOTH: readonly Reclaim[] = ['removeDeadContainers', 'removeUnusedImages'];
-const DEAD: readonly Reclaim[] = ['removeDeadContainers'];
-const IMAGES: readonly Reclaim[] = ['removeUnusedImages'];
+const BOTH: readonly Reclaim[] = ['deadContainers', 'unusedImages'];
+const DEAD: readonly Reclaim[] = ['deadContainers'];
+const IMAGES: readonly Reclaim[] = ['unusedImages'];
 
 const PLANS: Record<DiskLayout, Record<string, readonly Reclaim[]>> = {
   one: { nodefs: BOTH, imagefs: BOTH, containerfs: BOTH },

@@ -108,6 +108,23 @@ test('while memory is short nobody new comes in without a request, unless it is 
   await bench.until('it is let in', () => bench.isRunning('late'));
 });
 
+test('where nothing static is evicted, the node only says what is short', async (t) => {
+  const bench = await Bench.start(t, KUBELET, { staticPodEviction: false });
+  const node = new Node(bench);
+  bench.apply('hog');
+  node.amounts.set('hog', { memory: 300 * MIB });
+  await bench.startAgent(node.stats);
+  await bench.until('it runs', () => bench.isRunning('hog'));
+  node.memory = 0;
+  await bench.until('the node has tried', () =>
+    bench.events().some(({ reason }) => reason === 'EvictionThresholdMet'),
+  );
+  bench.apply('late');
+  await bench.until('a new pod is taken', () => bench.isRunning('late'));
+  assert.ok(bench.isRunning('hog'));
+  assert.match(bench.metrics(), /islet_node_pressure\{condition="MemoryPressure"\} 1/);
+});
+
 test('a pod above the size of its emptyDir is evicted, the node is not blamed', async (t) => {
   const bench = await Bench.start(t, KUBELET);
   const node = new Node(bench);

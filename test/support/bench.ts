@@ -35,14 +35,13 @@ export class Bench {
   readonly logs: string[] = [];
   #agent: Agent | undefined;
 
-  /** `kubelet`: fields of the KubeletConfiguration, over the ones that tests want. */
-  private constructor(cri: FakeCri, kubelet: object) {
+  /** Fields of the two documents, over the ones that tests want. */
+  private constructor(cri: FakeCri, kubelet: object, islet: object) {
     this.cri = cri;
     cri.runtime.addImage(IMAGE);
     mkdirSync(path.join(this.dir, 'manifests'));
-    writeFileSync(
-      path.join(this.dir, 'config.yaml'),
-      JSON.stringify({
+    const documents = [
+      {
         apiVersion: 'kubelet.config.k8s.io/v1beta1',
         kind: 'KubeletConfiguration',
         staticPodPath: path.join(this.dir, 'manifests'),
@@ -55,12 +54,15 @@ export class Bench {
         readOnlyPort: 0,
         healthzPort: 0,
         ...kubelet,
-      }),
-    );
+      },
+      { apiVersion: 'islet.dev/v1alpha1', kind: 'IsletConfiguration', ...islet },
+    ];
+    const text = documents.map((document) => JSON.stringify(document)).join('\n---\n');
+    writeFileSync(path.join(this.dir, 'config.yaml'), text);
   }
 
-  static async start(t: TestContext, kubelet: object = {}): Promise<Bench> {
-    const bench = new Bench(await FakeCri.start(), kubelet);
+  static async start(t: TestContext, kubelet: object = {}, islet: object = {}): Promise<Bench> {
+    const bench = new Bench(await FakeCri.start(), kubelet, islet);
     t.after(() => bench.end());
     return bench;
   }

@@ -30,6 +30,14 @@ const WRONG: [string, string, RegExp][] = [
     'threshold',
     /^4: evictionHard\["memory.available"\]: found "1x"/,
   ],
+  [
+    'evictionHard:\n  memory.available: 101%',
+    'more than all',
+    /^4: evictionHard\["memory.available"\]: found "101%", expected a quantity such as "100Mi", above 0, or "10%"/,
+  ],
+  ['evictionSoft: {pid.available: "0"}', 'nothing', /^3: evictionSoft.*found "0", .*above 0/],
+  ['evictionMinimumReclaim: {nodefs.available: 0%}', 'no share', /^3: evictionMin.*found "0%"/],
+  ['evictionSoftGracePeriod: {pid.available: -1s}', 'before', /^3: evictionSoftGrace.*found "-1s"/],
   ['evictionHard:\n  memory.avail: 1Gi', 'signal', /^4: evictionHard.*memory.available/],
   ['systemReserved: {gpu: "1"}', 'resource', /^3: systemReserved.gpu: .*cpu or memory/],
   [

@@ -6,7 +6,7 @@ import type { Pod } from '../../../src/api/pod.ts';
 import { NodePressure } from '../../../src/eviction/conditions.ts';
 import type { EvictionDeps } from '../../../src/eviction/manager.ts';
 import { EvictionManager } from '../../../src/eviction/manager.ts';
-import { evictionMetrics } from '../../../src/eviction/metric.ts';
+import { evictionMetrics, pressureGauge } from '../../../src/eviction/metric.ts';
 import { Returns } from '../../../src/eviction/returns.ts';
 import { Registry } from '../../../src/metrics/registry.ts';
 import type { Eviction } from '../../../src/pod/eviction.ts';
@@ -50,7 +50,7 @@ class World {
       event: (target: { kind: string; name: string }, _: string, reason: string, text: string) =>
         void this.events.push(`${target.name} ${reason}: ${text}`),
     };
-    this.pressure = new NodePressure({ nodeName, events });
+    this.pressure = new NodePressure({ nodeName, events, gauge: pressureGauge(registry) });
     this.#manager = new EvictionManager({
       thresholds: [{ signal: 'memory.available', value: '100Mi' }],
       transitionMs: TRANSITION_MS,
@@ -68,8 +68,8 @@ class World {
       pressure: this.pressure,
       returns: new Returns({ transitionMs: TRANSITION_MS, staticPodEviction: true }),
       reclaimer: {
-        removeDeadContainers: () => this.#reclaim('dead containers'),
-        removeUnusedImages: () => this.#reclaim('images'),
+        deadContainers: () => this.#reclaim('dead containers'),
+        unusedImages: () => this.#reclaim('images'),
       },
       core: () => loadCore(),
       metrics: evictionMetrics(registry),
@@ -159,6 +159,8 @@ test('one pod goes, the one that uses most above its request; the next only when
   assert.match(w.registry.expose(), /kubelet_evictions\{eviction_signal="memory.available"\} 2/);
   assert.match(w.registry.expose(), /kubelet_eviction_stats_age_seconds_count\{.*memory.*\} 2/);
   assert.deepEqual(w.reclaimed, []);
+  assert.match(w.registry.expose(), /islet_node_pressure\{condition="MemoryPressure"\} 1/);
+  assert.match(w.registry.expose(), /islet_node_pressure\{condition="PIDPressure"\} 0/);
 });
 
 test('a pod that does not end holds the next eviction up for half a minute at most', async (t) => {

@@ -73,16 +73,16 @@ test('whoever uses inodes is over what it asked for, as nobody can', () => {
 });
 
 test('what the node gives back first depends on what is short and where', () => {
-  const both = ['removeDeadContainers', 'removeUnusedImages'];
+  const both = ['deadContainers', 'unusedImages'];
   const rows: [Signal, DiskLayout, string[]][] = [
     ['memory.available', 'one', []],
     ['pid.available', 'one', []],
     ['nodefs.available', 'one', both],
     ['nodefs.inodesFree', 'imagefs', []],
     ['imagefs.available', 'imagefs', both],
-    ['nodefs.available', 'split', ['removeDeadContainers']],
-    ['imagefs.inodesFree', 'split', ['removeUnusedImages']],
-    ['containerfs.available', 'split', ['removeDeadContainers']],
+    ['nodefs.available', 'split', ['deadContainers']],
+    ['imagefs.inodesFree', 'split', ['unusedImages']],
+    ['containerfs.available', 'split', ['deadContainers']],
   ];
   for (const [signal, layout, steps] of rows)
     assert.deepEqual(reclaimsFor(signal, layout), steps, `${signal} ${layout}`);
