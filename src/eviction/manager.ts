@@ -260,7 +260,8 @@ export class EvictionManager {
     const end = clock.monotonic() + PERIOD_MS;
     let slack = memorySlack(this.#thresholds, this.#observations, this.#state);
     for (let before = memoryUse(); clock.monotonic() < end;) {
-      await clock.sleep(slack === undefined ? PERIOD_MS : MEMORY_PERIOD_MS, signal);
+      const left = end - clock.monotonic();
+      await clock.sleep(slack === undefined ? left : Math.min(left, MEMORY_PERIOD_MS), signal);
       if (slack === undefined || grownSince(before, memoryUse()) < slack) continue;
       if (await this.#guarded(() => this.#isShort(signal), signal)) return;
       slack = memorySlack(this.#thresholds, this.#observations, this.#state);
