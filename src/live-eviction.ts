@@ -28,17 +28,21 @@ export interface LiveEvictionDeps {
   readonly logger: Logger;
 }
 
-/** The kernel's files that tell, cheaply, how memory moves on this node. */
-export function liveMemoryUse(
-  kubelet: Config['kubelet'],
-  cgroups: { readonly cgroupDriver: CgroupDriver; readonly cgroupVersion: 1 | 2 },
-): MemoryUse {
+/** The kernel's files that tell, cheaply, how memory moves on this node; none where its numbers are made up. */
+export function liveMemoryUse(node: {
+  readonly config: Config;
+  readonly facts: { readonly cgroupVersion: 1 | 2 };
+  readonly cgroupDriver: CgroupDriver;
+  readonly stats: unknown;
+}): MemoryUse {
+  if (node.stats !== undefined) return () => undefined;
+  const { kubelet } = node.config;
   const limited = kubelet.cgroupsPerQOS && kubelet.enforceNodeAllocatable.includes('pods');
   if (!limited) return systemMemoryUse(undefined);
-  const { cgroupDriver, cgroupVersion } = cgroups;
+  const { cgroupDriver, facts } = node;
   const pods = podsCgroupPath({ ...kubelet, cgroupDriver });
   return systemMemoryUse(
-    cgroupVersion === 1
+    facts.cgroupVersion === 1
       ? `/sys/fs/cgroup/memory${pods}/memory.usage_in_bytes`
       : `/sys/fs/cgroup${pods}/memory.current`,
   );

@@ -195,11 +195,8 @@ export class RuntimeHalf {
     });
     source.subscribeObjects((changed) => this.manager.objectsChanged(changed));
     await this.manager.begin(this.#priced(source.current()));
-    const { stats = this.stats, cgroupDriver, facts } = this.#deps;
-    const { cgroupVersion } = facts;
-    const memoryUse = this.#deps.stats
-      ? () => undefined
-      : liveMemoryUse(config.kubelet, { cgroupDriver, cgroupVersion });
+    const { stats = this.stats } = this.#deps;
+    const memoryUse = liveMemoryUse(this.#deps);
     const parts = { stats, memoryUse, pods: this.manager, reclaimer: undefined };
     this.guard.start();
     tasks.spawn('eviction', (stop) => this.eviction.run(parts, stop));
