@@ -18,5 +18,10 @@ export function execSyncTimeout(requestTimeoutMs: number, timeoutSeconds: number
   return timeoutSeconds > 0 ? requestTimeoutMs + timeoutSeconds * 1000 : Infinity;
 }
 
+/** Opening a file; until it is done, what a container writes goes to a log that nobody bounds. */
+export function reopenContainerLogTimeout(requestTimeoutMs: number): number {
+  return Math.min(requestTimeoutMs, 10_000);
+}
+
 /** A pull is as slow as the line; whoever started it decides when to give up, by its signal. */
 export const PULL_IMAGE_TIMEOUT = Infinity;

@@ -86,7 +86,7 @@ class Reading {
   }
 
   async open(): Promise<void> {
-    this.#handle = await openRegular(this.#path);
+    this.#handle = await openLog(this.#path);
     const { dev, ino, size } = await this.#handle.stat();
     this.#identity = `${dev}:${ino}`;
     if (this.#options.follow) {
@@ -181,6 +181,14 @@ class Reading {
     this.#left -= bytes.length;
     if (bytes.length > 0) await this.#sink(bytes);
   }
+}
+
+/** For a moment in each rotation there is no log under its path: what it was until then has the answer. */
+async function openLog(path: string): Promise<FileHandle> {
+  const handle = await openIfThere(path);
+  if (handle) return handle;
+  const newest = (await rotatedFiles(path)).at(-1);
+  return (newest && (await openIfThere(newest.path))) ?? openRegular(path);
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {

@@ -164,6 +164,16 @@ describe('following a log', () => {
     assert.equal(seen.text, 'two\n');
   });
 
+  it('reads on where a rotation has just taken the log away', async (t) => {
+    const log = new LogWriter(await temporaryDirectory(t));
+    await log.write('one');
+    await log.rotate();
+    await rm(log.path);
+    const seen = new Collected();
+    await readLogs(log.path, {}, seen.sink, new AbortController().signal);
+    assert.equal(seen.text, 'one\n');
+  });
+
   it('stops at once when told to', async (t) => {
     const { seen, controller, done } = await following(t, ['one']);
     await seen.has('one\n');
