@@ -5,11 +5,14 @@
 import type { CriClient } from './cri/client.ts';
 import type { RuntimeVersion } from './cri/model.ts';
 import type { Config } from './config/model.ts';
+import { deadToKeep } from './gc/dead-plan.ts';
 import { findLeftovers } from './gc/leftovers.ts';
+import { podsWithLogs } from './gc/log-leftovers.ts';
 import { ImageAccess } from './image/access.ts';
 import { Credentials } from './image/credentials.ts';
 import { pullDuration } from './image/pull-metric.ts';
 import { ImagePuller } from './image/puller.ts';
+import { UseLedger } from './image/use-ledger.ts';
 import { TokenBucket } from './image/token-bucket.ts';
 import { LiveEviction, liveMemoryUse } from './live-eviction.ts';
 import { LiveGuard } from './live-guard.ts';
@@ -53,6 +56,7 @@ import { Limiter } from './util/limiter.ts';
 import type { Logger } from './util/log.ts';
 import type { TaskGroup } from './util/task-group.ts';
 import { VolumeManager } from './volume/manager.ts';
+import { Housekeeping } from './housekeeping.ts';
 import { loadCore } from './wasm/core.ts';
 import { Relister } from './wasm/relister.ts';
 
@@ -89,10 +93,13 @@ export class RuntimeHalf {
   readonly stats: Stats;
   readonly eviction: LiveEviction;
   readonly guard: LiveGuard;
+  readonly housekeeping: Housekeeping;
   readonly #deps: RuntimeHalfDeps;
   readonly #cgroups: PodCgroups;
   readonly #keeper: CgroupKeeper;
   readonly #imageAccess: ImageAccess;
+  readonly #ledger: UseLedger;
+  readonly #files: PodFiles;
   readonly #probes: ProbeManager;
   readonly #features: RuntimeFeatures;
 
@@ -130,11 +137,18 @@ export class RuntimeHalf {
       allowlist: config.kubelet.preloadedImagesVerificationAllowlist,
       records: deps.store.imageAccess,
     });
+    this.#ledger = new UseLedger({ uses: store.images, sources: store.imageSources, clock });
     const { rootDir } = config;
     this.stats = liveStats({
       ...{ config, facts, cri, clock, random: deps.random, cgroupDriver: deps.cgroupDriver },
       pods: () => this.manager.pods(),
       stop: deps.tasks.signal,
+    });
+    this.#files = new PodFiles({
+      rootDir,
+      podLogsDir: config.kubelet.podLogsDir,
+      containerLogsDir: CONTAINER_LOGS_DIR,
+      clusterDomain: config.kubelet.clusterDomain,
     });
     const volumes = new VolumeManager({
       ...{ rootDir, clock, logger, events: deps.store.events },
@@ -166,12 +180,20 @@ export class RuntimeHalf {
       tasks: deps.tasks,
       leftovers: () =>
         findLeftovers({
+          inLogs: () => podsWithLogs(config.kubelet.podLogsDir),
           inRuntime: () => this.pleg.knownPods(),
           onDisk: () => volumes.podsOnDisk(),
           inStore: () => deps.store.pods.all(),
           wantedNames: () => this.manager.wantedNames(),
         }),
       mayBeWanted: () => this.#mayBeWanted(),
+    });
+    this.housekeeping = new Housekeeping({
+      ...{ config, cri, clock, logger, pleg: this.pleg, manager: this.manager },
+      ...{ store: deps.store, registry: deps.registry, files: this.#files, ledger: this.#ledger },
+      containerLogsDir: CONTAINER_LOGS_DIR,
+      imageAccess: this.#imageAccess,
+      isCertain: () => !this.#mayBeWanted(),
     });
   }
 
@@ -183,6 +205,7 @@ export class RuntimeHalf {
     tasks.spawn('cgroups', (stop) => keeper.run(stop));
     this.pleg.onEvent(({ uid }) => {
       if (!this.manager.poke(uid)) this.#adoptSoon();
+      this.housekeeping.podChanged();
     });
     tasks.spawn('relist', (stop) => this.pleg.run(stop));
     const { images } = this.#deps.cri;
@@ -197,9 +220,10 @@ export class RuntimeHalf {
     await this.manager.begin(this.#priced(source.current()));
     const { stats = this.stats } = this.#deps;
     const memoryUse = liveMemoryUse(this.#deps);
-    const parts = { stats, memoryUse, pods: this.manager, reclaimer: undefined };
+    const parts = { stats, memoryUse, pods: this.manager, reclaimer: this.housekeeping };
     this.guard.start();
     tasks.spawn('eviction', (stop) => this.eviction.run(parts, stop));
+    this.housekeeping.begin(tasks);
     logger.debug('all pods are known', { pods: source.current().length });
   }
 
@@ -241,12 +265,7 @@ export class RuntimeHalf {
     const { events } = store;
     const { kubelet, islet, rootDir } = config;
     const features = this.#features;
-    const files = new PodFiles({
-      rootDir,
-      podLogsDir: kubelet.podLogsDir,
-      containerLogsDir: CONTAINER_LOGS_DIR,
-      clusterDomain: kubelet.clusterDomain,
-    });
+    const files = this.#files;
     const backoff = new CrashBackoff({
       clock,
       store: store.restarts,
@@ -279,6 +298,7 @@ export class RuntimeHalf {
     const starter = new ContainerStarter({
       ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
       ...{ features, facts, events, clock, objects },
+      onStarted: (id, log) => this.housekeeping.started(id, log),
     });
     const executor = new PodExecutor({
       ...{ runtime, starter, backoff, killer, sandboxes, files, events, logger },
@@ -292,6 +312,7 @@ export class RuntimeHalf {
       probes,
       nodeIps: facts.nodeIps,
       runtimeName: this.version.runtimeName,
+      deadToKeep: deadToKeep(config.deadContainers),
     });
     const forget = (uid: string): void => {
       probes.remove(uid);
@@ -361,6 +382,7 @@ export class RuntimeHalf {
         metrics: registry,
       }),
       access: this.#imageAccess,
+      ledger: this.#ledger,
       imagePolicy: islet.imagePolicy,
       duration: pullDuration(registry),
     });

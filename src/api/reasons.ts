@@ -4,6 +4,7 @@
  */
 export const EventReason = {
   BackOff: 'BackOff',
+  ContainerGCFailed: 'ContainerGCFailed',
   Created: 'Created',
   DeadlineExceeded: 'DeadlineExceeded',
   DNSConfigForming: 'DNSConfigForming',
@@ -19,6 +20,9 @@ export const EventReason = {
   FailedPostStartHook: 'FailedPostStartHook',
   FailedPreStopHook: 'FailedPreStopHook',
   FailedSync: 'FailedSync',
+  FreeDiskSpaceFailed: 'FreeDiskSpaceFailed',
+  ImageGCFailed: 'ImageGCFailed',
+  InvalidDiskCapacity: 'InvalidDiskCapacity',
   FailedToRetrieveImagePullSecret: 'FailedToRetrieveImagePullSecret',
   FailedValidation: 'FailedValidation',
   InspectFailed: 'InspectFailed',

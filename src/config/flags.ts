@@ -5,6 +5,7 @@
  */
 import { isIP } from 'node:net';
 import path from 'node:path';
+import { parseDuration } from './duration.ts';
 import { formProblem } from './form.ts';
 import { CONTAINERD_MODES } from './islet-fields.ts';
 import type { ContainerdMode } from './model.ts';
@@ -19,7 +20,7 @@ export interface FlagSpec {
   readonly description: string;
 }
 
-/** Flags of `islet run` and `islet up`; the first eleven are the kubelet's. */
+/** Flags of `islet run` and `islet up`; the first fourteen are the kubelet's. */
 export const AGENT_FLAGS: readonly FlagSpec[] = [
   {
     flags: '--config <file>',
@@ -50,6 +51,18 @@ export const AGENT_FLAGS: readonly FlagSpec[] = [
     flags: '--image-credential-provider-bin-dir <dir>',
     description: 'where those programs are',
   },
+  {
+    flags: '--minimum-container-ttl-duration <duration>',
+    description: 'a dead container is kept at least so long (default 0s)',
+  },
+  {
+    flags: '--maximum-dead-containers-per-container <count>',
+    description: 'dead instances kept of each container; negative: all (default 1)',
+  },
+  {
+    flags: '--maximum-dead-containers <count>',
+    description: 'dead containers kept on the node; negative: all (default -1)',
+  },
   { flags: '-v, --v <level>', description: 'how much is logged; 4 and more is debug' },
   {
     flags: '--containerd <mode>',
@@ -76,6 +89,9 @@ export interface AgentFlags {
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly credentialProviderConfig?: string;
   readonly credentialProviderBinDir?: string;
+  readonly minimumContainerTtlMs?: number;
+  readonly maximumDeadContainersPerContainer?: number;
+  readonly maximumDeadContainers?: number;
   readonly verbosity?: number;
   readonly containerd?: ContainerdMode;
   readonly socket?: string;
@@ -136,6 +152,7 @@ export function readFlags(
     nodeLabels: nodeLabels ? parseNodeLabels(nodeLabels) : undefined,
     credentialProviderConfig: file('imageCredentialProviderConfig'),
     credentialProviderBinDir: file('imageCredentialProviderBinDir'),
+    ...deadContainerFlags(check),
     verbosity: verbosity === undefined ? undefined : Number(verbosity),
     containerd: check('containerd', '--containerd', (value) =>
       isMode(value) ? undefined : CONTAINERD_MODES.join(' or '),
@@ -145,6 +162,35 @@ export function readFlags(
   };
   const present = Object.entries(flags).filter(([, value]) => value !== undefined);
   return { flags: Object.fromEntries(present), problems };
+}
+
+type Check = (
+  name: string,
+  flag: string,
+  expected: (value: string) => string | undefined,
+) => string | undefined;
+
+function deadContainerFlags(
+  check: Check,
+): Pick<
+  AgentFlags,
+  'minimumContainerTtlMs' | 'maximumDeadContainersPerContainer' | 'maximumDeadContainers'
+> {
+  const count = (name: string, flag: string): number | undefined => {
+    const text = check(name, flag, (value) =>
+      /^-?\d{1,9}$/.test(value) ? undefined : 'a whole number; negative for no limit',
+    );
+    return text === undefined ? undefined : Number(text);
+  };
+  const ttl = check('minimumContainerTtlDuration', '--minimum-container-ttl-duration', (value) =>
+    (parseDuration(value) ?? -1) >= 0 ? undefined : 'a duration such as "1m"',
+  );
+  const perContainer = '--maximum-dead-containers-per-container';
+  return {
+    minimumContainerTtlMs: ttl === undefined ? undefined : parseDuration(ttl),
+    maximumDeadContainersPerContainer: count('maximumDeadContainersPerContainer', perContainer),
+    maximumDeadContainers: count('maximumDeadContainers', '--maximum-dead-containers'),
+  };
 }
 
 function isMode(value: string): value is ContainerdMode {

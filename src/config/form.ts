@@ -13,6 +13,8 @@ export function formProblem(value: string, form: StringForm): string | undefined
       return value.includes('\0') ? 'a path' : undefined;
     case 'quantity':
       return isQuantity(value) ? undefined : 'a quantity such as "500m" or "100Mi", not negative';
+    case 'signed-quantity':
+      return parseQuantity(value) ? undefined : 'a quantity such as "10Mi"; negative: no limit';
     case 'ip':
       return isIP(value) ? undefined : 'an IP address';
     case 'cidr':

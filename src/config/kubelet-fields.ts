@@ -102,7 +102,7 @@ const runtime: Fields = {
     'AlwaysVerify',
   ),
   preloadedImagesVerificationAllowlist: list(text),
-  containerLogMaxSize: quantity,
+  containerLogMaxSize: form('signed-quantity'),
   containerLogMaxFiles: int(2),
   containerLogMaxWorkers: int(1),
   containerLogMonitorInterval: strictDuration(3 * SECOND),

@@ -67,6 +67,11 @@ export function loadConfig(
     kubeconfig: flags.kubeconfig,
     verbosity: flags.verbosity ?? logVerbosity(kubelet),
     kubelet: settings,
+    deadContainers: {
+      minAgeMs: flags.minimumContainerTtlMs ?? 0,
+      maxPerContainer: flags.maximumDeadContainersPerContainer ?? 1,
+      maxTotal: flags.maximumDeadContainers ?? -1,
+    },
     islet: isletSettings({
       written: withIsletFlags(file?.islet ?? {}, flags),
       rootDir,

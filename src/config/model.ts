@@ -15,6 +15,7 @@ export interface Config {
   readonly verbosity: number;
   readonly kubelet: KubeletSettings;
   readonly islet: IsletSettings;
+  readonly deadContainers: DeadContainerSettings;
   /** Programs that know credentials of registries, in the order in which they are asked. */
   readonly credentialProviders: readonly CredentialProvider[];
 }
@@ -33,6 +34,16 @@ export interface CredentialProvider {
   readonly args: readonly string[];
   /** Added to the agent's own environment. May hold secrets. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** Which dead containers are kept; flags only, as the kubelet's. */
+export interface DeadContainerSettings {
+  /** `--minimum-container-ttl-duration`: younger ones are kept. */
+  readonly minAgeMs: number;
+  /** `--maximum-dead-containers-per-container`; negative: any number. */
+  readonly maxPerContainer: number;
+  /** `--maximum-dead-containers`; negative: any number. */
+  readonly maxTotal: number;
 }
 
 export type ContainerdMode = 'auto' | 'managed' | 'external';
@@ -106,6 +117,13 @@ export interface KubeletSettings {
   readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly containerLogMaxSize: string;
   readonly containerLogMaxFiles: number;
+  readonly containerLogMaxWorkers: number;
+  readonly containerLogMonitorIntervalMs: number;
+  readonly imageGCHighThresholdPercent: number;
+  readonly imageGCLowThresholdPercent: number;
+  readonly imageMinimumGCAgeMs: number;
+  /** 0: images are not removed for their age. */
+  readonly imageMaximumGCAgeMs: number;
   readonly podLogsDir: string;
   /** How long a measured size of a volume counts; volumes are not measured unless it is positive. */
   readonly volumeStatsAggPeriodMs: number;

@@ -22,7 +22,15 @@ export type Fields = Readonly<Record<string, FieldType>>;
 
 /** Strings with a form of their own; `path` is also resolved against the file's directory. */
 export type StringForm =
-  'path' | 'quantity' | 'ip' | 'cidr' | 'endpoint' | 'threshold' | 'reclaim' | 'duration';
+  | 'path'
+  | 'quantity'
+  | 'signed-quantity'
+  | 'ip'
+  | 'cidr'
+  | 'endpoint'
+  | 'threshold'
+  | 'reclaim'
+  | 'duration';
 
 const INT32 = 2 ** 31 - 1;
 

@@ -50,6 +50,7 @@ export function kubeletSettings({ written, fileUsed }: KubeletSources): KubeletS
   const parallel = r.get<number | undefined>('maxParallelImagePulls', undefined);
   const settings = {
     ...podSettings(r),
+    ...imageGcSettings(r),
     containerRuntimeEndpoint: unixUrl(endpoint || DEFAULT_ENDPOINT),
     containerRuntimeEndpointSet: endpoint !== '',
     imageServiceEndpoint: unixUrl(r.get('imageServiceEndpoint', '')),
@@ -89,8 +90,19 @@ function podSettings(r: Reader) {
     maxContainerRestartPeriodMs: backOff.maxContainerRestartPeriod ?? 300_000,
     containerLogMaxSize: r.orDefault('containerLogMaxSize', '10Mi'),
     containerLogMaxFiles: r.get('containerLogMaxFiles', 5),
+    containerLogMaxWorkers: r.get('containerLogMaxWorkers', 1),
+    containerLogMonitorIntervalMs: r.orDefault('containerLogMonitorInterval', 10_000),
     podLogsDir: r.orDefault('podLogsDir', '/var/log/pods'),
     volumeStatsAggPeriodMs: r.orDefault('volumeStatsAggPeriod', 60_000),
+  };
+}
+
+function imageGcSettings(r: Reader) {
+  return {
+    imageGCHighThresholdPercent: r.get('imageGCHighThresholdPercent', 85),
+    imageGCLowThresholdPercent: r.get('imageGCLowThresholdPercent', 80),
+    imageMinimumGCAgeMs: r.orDefault('imageMinimumGCAge', 120_000),
+    imageMaximumGCAgeMs: r.get('imageMaximumGCAge', 0),
   };
 }
 

@@ -291,6 +291,8 @@ export interface ContainerEvent {
 export interface RuntimeService {
   version(signal?: AbortSignal): Promise<RuntimeVersion>;
   status(signal?: AbortSignal): Promise<RuntimeStatus>;
+  /** Image of its sandboxes, where it tells: containerd 1.x does, later ones have it pinned. */
+  sandboxImage(signal?: AbortSignal): Promise<string | undefined>;
   /** The cgroup driver the runtime asks for; IsletError `unimplemented` on containerd 1.x. */
   cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'>;
   runPodSandbox(

@@ -24,7 +24,12 @@ import {
 import { containerConfigToProto } from './convert-container.ts';
 import { containerStatsOf, sandboxStatsOf } from './convert-stats.ts';
 import { sandboxConfigToProto } from './convert.ts';
-import { execSyncTimeout, runPodSandboxTimeout, stopContainerTimeout } from './deadlines.ts';
+import {
+  execSyncTimeout,
+  reopenContainerLogTimeout,
+  runPodSandboxTimeout,
+  stopContainerTimeout,
+} from './deadlines.ts';
 import { badAnswer } from './errors.ts';
 import {
   CgroupDriver,
@@ -81,6 +86,11 @@ export class CriRuntimeService implements model.RuntimeService {
 
   async status(signal?: AbortSignal): Promise<model.RuntimeStatus> {
     return runtimeStatusOf(await this.call(Rpc.method.status, {}, signal));
+  }
+
+  async sandboxImage(signal?: AbortSignal): Promise<string | undefined> {
+    const { info } = await this.call(Rpc.method.status, { verbose: true }, signal);
+    return sandboxImageOf(info['config'] ?? '');
   }
 
   async cgroupDriver(signal?: AbortSignal): Promise<'cgroupfs' | 'systemd'> {
@@ -222,7 +232,8 @@ export class CriRuntimeService implements model.RuntimeService {
   }
 
   async reopenContainerLog(id: string, signal?: AbortSignal): Promise<void> {
-    await this.call(Rpc.method.reopenContainerLog, { containerId: id }, signal, { id });
+    const timeoutMs = reopenContainerLogTimeout(this.timeoutMs);
+    await this.call(Rpc.method.reopenContainerLog, { containerId: id }, signal, { id, timeoutMs });
   }
 
   async updateRuntimeConfig(podCidr: string, signal?: AbortSignal): Promise<void> {
@@ -278,6 +289,16 @@ async function unlessGone(call: Promise<unknown>): Promise<void> {
     await call;
   } catch (error) {
     if (codeOf(error) !== 'not-found') throw error;
+  }
+}
+
+/** containerd gives its configuration as JSON text; other runtimes give what they like. */
+function sandboxImageOf(config: string): string | undefined {
+  try {
+    const { sandboxImage } = JSON.parse(config) as { sandboxImage?: unknown };
+    return typeof sandboxImage === 'string' && sandboxImage !== '' ? sandboxImage : undefined;
+  } catch {
+    return undefined;
   }
 }
 

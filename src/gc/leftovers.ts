@@ -13,6 +13,8 @@ export interface LeftoverDeps {
   readonly inRuntime: () => readonly PodRef[];
   /** Uids that have a directory below the root directory. */
   readonly onDisk: () => Promise<readonly string[]>;
+  /** Pods that have a log directory: what an uid alone was called. */
+  readonly inLogs: () => Promise<readonly PodRef[]>;
   /** Pods with a record in the store. */
   readonly inStore: () => readonly PodRef[];
   /** `<name>_<namespace>` of the wanted pods. */
@@ -28,7 +30,11 @@ export async function findLeftovers(deps: LeftoverDeps): Promise<PodRef[]> {
   for (const { uid, name, namespace } of running.values()) {
     if (names.has(`${name}_${namespace}`)) own.add(uid);
   }
-  return [...own].map((uid) => running.get(uid) ?? stored.get(uid) ?? nameless(uid));
+  const known = [...own].map((uid) => running.get(uid) ?? stored.get(uid) ?? nameless(uid));
+  if (known.every(({ namespace }) => namespace !== '')) return known;
+  // Its logs go with it, and their directory has its name.
+  const logs = new Map((await deps.inLogs()).map((ref) => [ref.uid, ref]));
+  return known.map((ref) => (ref.namespace === '' ? (logs.get(ref.uid) ?? ref) : ref));
 }
 
 /** A directory that nobody knows the pod of: it is removed all the same. */

@@ -79,6 +79,16 @@ export interface CredentialSource {
   ): Promise<readonly Credential[]>;
 }
 
+/** Is told what decides later whether an image may be removed. */
+export interface ImageLedger {
+  /** A container or a volume is about to be made of the image. */
+  used(id: string): void;
+  /** The registry of `name` gave the image. */
+  pulled(name: string, id: string): void;
+  /** It gave none, and has answered or not. */
+  notPulled(name: string, answered: boolean): void;
+}
+
 export interface ImagePullerDeps {
   readonly images: ImageService;
   readonly clock: Clock;
@@ -88,6 +98,7 @@ export interface ImagePullerDeps {
   readonly rate: TokenBucket;
   readonly credentials: CredentialSource;
   readonly access: ImageAccess;
+  readonly ledger: ImageLedger;
   /** The node's; a pod may have its own. */
   readonly imagePolicy: ImagePolicy;
   /** `kubelet_image_pull_duration_seconds` */
@@ -119,6 +130,12 @@ export class ImagePuller {
   }
 
   async ensure(request: ImageRequest, signal: AbortSignal): Promise<ImageOutcome> {
+    const outcome = await this.#ensure(request, signal);
+    if (outcome.kind === 'ready') this.#deps.ledger.used(outcome.image.id);
+    return outcome;
+  }
+
+  async #ensure(request: ImageRequest, signal: AbortSignal): Promise<ImageOutcome> {
     const name = normalizeImage(request.image);
     if (name.kind === 'invalid') {
       this.#event(request, 'Warning', EventReason.InspectFailed, name.message);
@@ -184,6 +201,7 @@ export class ImagePuller {
     } catch (error) {
       signal.throwIfAborted();
       const failure = pullFailure(image, error);
+      if (error instanceof PullError) this.#deps.ledger.notPulled(name, !failure.unreachable);
       const text = `Failed to pull image "${image}": ${failure.text}`;
       this.#event(wanted, 'Warning', EventReason.Failed, text);
       const { outcome, hint } = await this.#cached(wanted, failure, signal);
@@ -213,7 +231,7 @@ export class ImagePuller {
   }
 
   async #pullNow(wanted: Wanted, signal: AbortSignal): Promise<Image> {
-    const { images, clock, pulls, rate, credentials, access, duration } = this.#deps;
+    const { images, clock, pulls, rate, credentials, access, ledger, duration } = this.#deps;
     if (!rate.take()) throw new Error('pull QPS exceeded');
     const asked = clock.monotonic();
     const all = await credentials.credentialsFor(wanted.name, wanted, signal);
@@ -224,6 +242,7 @@ export class ImagePuller {
         (await images.imageStatus(ref, signal)) ?? (await images.imageStatus(wanted.name, signal));
       if (!pulled) throw new Error(`the image is not in the store after the pull of ${ref}`);
       access.pulled(wanted.name, pulled.id, origin);
+      ledger.pulled(wanted.name, pulled.id);
       return { image: pulled, tookMs: clock.monotonic() - started };
     });
     const waitedMs = clock.monotonic() - asked;

@@ -106,6 +106,16 @@ export class PodManager {
     if (this.#begun) this.#releaseWaiting();
   }
 
+  /** Whether a manifest asks for the pod or it is being ended: nobody else may touch what is its. */
+  knows(uid: string): boolean {
+    return this.#desired.has(uid) || this.#workers.has(uid);
+  }
+
+  /** Whether the pod has finished, its manifest is still there, and nobody needs its containers. */
+  hasCompleted(uid: string): boolean {
+    return this.#workers.get(uid)?.state.kind === 'completed';
+  }
+
   /** `<name>_<namespace>` of every wanted pod. */
   wantedNames(): ReadonlySet<string> {
     return new Set([...this.#desired.values()].map((d) => podFullName(d.pod)));

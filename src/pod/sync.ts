@@ -51,6 +51,8 @@ export interface SyncDeps {
   readonly starts: Limiter;
   readonly nodeIps: readonly string[];
   readonly runtimeName: string;
+  /** Dead instances of a container that stay beside a newer one. */
+  readonly deadToKeep: number;
 }
 
 /** What a worker remembers of its pod between two passes. */
@@ -109,7 +111,15 @@ export class PodSync {
     const { lastTriedAttempt } = memory;
     const hashes = objectHashes(pod, this.#deps.objects, this.#deps.hashKey);
     const { probes } = this.#deps;
-    const input = { pod, status: runtime, probes, objectHashes: hashes, lastTriedAttempt };
+    const { deadToKeep } = this.#deps;
+    const input = {
+      pod,
+      status: runtime,
+      probes,
+      objectHashes: hashes,
+      lastTriedAttempt,
+      deadToKeep,
+    };
     const steps = computePodActions(input);
     if (steps.length > 0) return this.#act(memory, input, steps, rank, signal);
     await this.#refreshVolumes(pod, signal);

@@ -19,6 +19,8 @@ export interface PlanInput {
   readonly probes: ProbeVerdicts;
   /** Of a pod that asks for restarts on change: what its ConfigMaps and Secrets are now. */
   readonly objectHashes?: ObjectHashes | undefined;
+  /** Dead instances of a container that stay beside a newer one; default 1. */
+  readonly deadToKeep?: number;
   /** Newest sandbox attempt that was ever tried, so that a reserved name is not tried twice. */
   readonly lastTriedAttempt: number | undefined;
 }

@@ -30,7 +30,7 @@ export function computePodActions(input: PlanInput): Step[] {
     decision.kind === 'create'
       ? planNewSandbox(input.pod, input.status, decision)
       : planInSandbox(input);
-  return [...steps, ...pruneDead(input.status, steps), ...pruneSandboxes(input.status)];
+  return [...steps, ...pruneDead(input, steps), ...pruneSandboxes(input.status)];
 }
 
 /** Whether the newest sandbox still serves the pod (spec §4.1). */
@@ -156,20 +156,22 @@ function decideRunning(
  * Dead records beyond the newest one of each name go, with their logs (spec §14): the newest is what
  * `lastState` and `logs --previous` show. A half-made one beside a newer one goes whatever it is.
  */
-function pruneDead(status: RuntimePodStatus, planned: readonly Step[]): Step[] {
+function pruneDead(input: PlanInput, planned: readonly Step[]): Step[] {
+  const { status, deadToKeep = 1 } = input;
   const going = new Set(planned.flatMap((s) => (s.kind === 'removeContainer' ? [s.id] : [])));
   const newer = new Set<string>();
-  const seen = new Set<string>();
+  const seen = new Map<string, number>();
   const out: Step[] = [];
   for (const container of status.containers) {
     const halfMade = container.state === 'created' && newer.has(container.name);
     newer.add(container.name);
     if (halfMade) out.push(step('removeContainer', { id: container.id, withLogs: false }));
     if (container.state !== 'exited' || going.has(container.id)) continue;
-    if (seen.has(container.name)) {
+    const before = seen.get(container.name) ?? 0;
+    if (before >= deadToKeep) {
       out.push(step('removeContainer', { id: container.id, withLogs: true }));
     }
-    seen.add(container.name);
+    seen.set(container.name, before + 1);
   }
   return out;
 }

@@ -45,6 +45,14 @@ export class PodFiles {
     return path.join(this.#deps.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
   }
 
+  logFile(
+    pod: { namespace: string; name: string; uid: string },
+    container: string,
+    restartCount: number,
+  ): string {
+    return path.join(this.logDir(pod), container, `${restartCount}.log`);
+  }
+
   /** The pod's directories; safe to repeat. */
   async ensurePodDirs(pod: Pod): Promise<void> {
     const dir = this.podDir(pod.metadata.uid);
@@ -101,7 +109,7 @@ export class PodFiles {
 
   /** Best effort: log collectors look there, the pod itself does not need it. */
   async linkLog(pod: Pod, container: string, id: string, restartCount: number): Promise<void> {
-    const target = path.join(this.logDir(pod.metadata), container, `${restartCount}.log`);
+    const target = this.logFile(pod.metadata, container, restartCount);
     if (!(await stat(target).catch(() => undefined))) return;
     const link = this.symlinkPath(pod.metadata, container, id);
     await mkdir(this.#deps.containerLogsDir, { recursive: true, mode: 0o755 });

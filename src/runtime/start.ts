@@ -72,6 +72,8 @@ export interface StarterDeps {
   readonly objects: ConfigObjects;
   readonly events: EventRecorder;
   readonly clock: Clock;
+  /** The container runs and may fill its log, which the runtime's lists tell only later. */
+  readonly onStarted: (id: string, log: string) => void;
 }
 
 /** The sandbox that the container joins. */
@@ -203,6 +205,7 @@ export class ContainerStarter {
       return this.#failed(pod, container, { reason: WaitingReason.RunContainerError, message }, id);
     }
     events.event(run.target, 'Normal', EventReason.Started, 'Container started');
+    this.#deps.onStarted(id, this.#deps.files.logFile(pod.metadata, container.name, restartCount));
     await this.#deps.files.linkLog(pod, container.name, id, restartCount).catch(() => undefined);
     return this.#postStart(context, container, id, run.target, signal);
   }

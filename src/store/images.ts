@@ -1,11 +1,10 @@
 /**
- * Owns: when each image was last used, which the runtime does not tell.
- * Invariant: a use within FRESH_MS of the stored one is not a change, so running pods cost no writes.
+ * Owns: the order in which images were last used, which the runtime does not tell.
+ * Invariant: only the order is reliable: the stamps are wall milliseconds where the clock goes forward, and
+ * what follows the highest one where it does not (image/use-ledger.ts).
  */
 import { MirroredTable, type TableSpec } from './table.ts';
 import type { WriteBehind } from './write-behind.ts';
-
-const FRESH_MS = 60 * 60_000;
 
 const SPEC: TableSpec<number> = {
   select: 'SELECT ref, last_used FROM image',
@@ -26,15 +25,11 @@ export class ImageUse {
     store.add(this.#table);
   }
 
-  /** The image `ref` is in use at `wallMs`. */
-  touch(ref: string, wallMs: number): void {
-    const last = this.#table.get(ref);
-    if (last !== undefined && Math.abs(wallMs - last) < FRESH_MS) return;
-    this.#table.set(ref, wallMs);
+  put(ref: string, stamp: number): void {
+    this.#table.set(ref, stamp);
     this.#store.touch('late');
   }
 
-  /** Wall milliseconds, right to FRESH_MS. */
   lastUsed(ref: string): number | undefined {
     return this.#table.get(ref);
   }

@@ -38,6 +38,12 @@ const STEPS: readonly string[] = [
    CREATE TABLE image_pulling (
      name TEXT PRIMARY KEY
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE image_source (
+     image TEXT PRIMARY KEY, name TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE registry (
+     host TEXT PRIMARY KEY, answered_at INTEGER NOT NULL, reachable INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Brings the database up to this islet's version; throws IsletError `corrupt` for a newer one. */

@@ -8,6 +8,7 @@ import type { Logger } from '../util/log.ts';
 import { EventJournal, type EventLimits } from './events.ts';
 import { FirstSeen } from './first-seen.ts';
 import { ImageAccessRecords } from './image-access.ts';
+import { ImageSources } from './image-sources.ts';
 import { ImageUse } from './images.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { PodRecords } from './pods.ts';
@@ -32,6 +33,7 @@ export interface Store {
   readonly events: EventJournal;
   readonly images: ImageUse;
   readonly imageAccess: ImageAccessRecords;
+  readonly imageSources: ImageSources;
   /** Set when the opening found a damaged database and made a new one. */
   readonly recovered:
     { readonly reason: string; readonly setAside: string | undefined } | undefined;
@@ -63,6 +65,7 @@ export function openStore(deps: StoreDeps): Store {
     events: new EventJournal({ store: behind, clock: deps.clock, limits: deps.limits }),
     images: new ImageUse(behind),
     imageAccess: new ImageAccessRecords(behind),
+    imageSources: new ImageSources(behind),
   };
   behind.open();
   opening = false;

@@ -48,6 +48,8 @@ export class Registry {
   /** Fails all but this user. */
   onlyFor: string | undefined;
   readonly store = memoryStore(this.clock);
+  /** What the image ledger was told. */
+  readonly ledger: string[] = [];
   #puller: ImagePuller | undefined;
 
   get pulls(): number {
@@ -70,6 +72,12 @@ export class Registry {
         allowlist: ['reg.test/free/*'],
         records: this.store.imageAccess,
       }),
+      ledger: {
+        used: (id) => void this.ledger.push(`used ${id}`),
+        pulled: (name, id) => void this.ledger.push(`pulled ${name} ${id}`),
+        notPulled: (name, answered) =>
+          void this.ledger.push(`${answered ? 'refused' : 'silent'} ${name}`),
+      },
       imagePolicy: this.imagePolicy,
       duration: pullDuration(new Metrics()),
       images: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callError } from '../../../src/cri/errors.ts';
 import { IsletError } from '../../../src/util/errors.ts';
-import { NAME, ofNode, ofSecret, Registry } from './puller-fixture.ts';
+import { DENIED, NAME, Registry, UNREACHABLE, ofNode, ofSecret } from './puller-fixture.ts';
 
 describe('pull policies', () => {
   it('IfNotPresent pulls once', async () => {
@@ -154,4 +154,22 @@ describe('credentials of a pull', () => {
       assert.ok(!shown.includes(secret), shown);
     assert.match(shown, /403 Forbidden: got .*\*\*\*/);
   });
+});
+
+it('what the image GC has to know of an image is told: its use, its source, a silent registry', async () => {
+  const r = new Registry();
+  await r.ensure('IfNotPresent');
+  await r.ensure('IfNotPresent');
+  assert.deepEqual(r.ledger, [
+    `pulled ${NAME} sha256:${NAME}`,
+    `used sha256:${NAME}`,
+    `used sha256:${NAME}`,
+  ]);
+  r.ledger.length = 0;
+  r.broken = UNREACHABLE;
+  await r.ensure('Always');
+  await r.clock.advance(10_000);
+  r.broken = DENIED;
+  await r.ensure('Always');
+  assert.deepEqual(r.ledger, [`silent ${NAME}`, `refused ${NAME}`]);
 });

@@ -45,7 +45,9 @@ describe('image access records', () => {
   it('an older database gets the tables', () => {
     f.store.close();
     const db = new Database(f.path);
-    db.exec('DROP TABLE image_access; DROP TABLE image_pulling; PRAGMA user_version = 2');
+    db.exec(
+      'DROP TABLE image_access; DROP TABLE image_pulling; DROP TABLE image_source; DROP TABLE registry; PRAGMA user_version = 2',
+    );
     db.close();
     f.open();
     assert.deepEqual(f.errors(), []);

@@ -72,7 +72,7 @@ export function fill(store: Store, name: string): void {
     lastRestartWallMs: 7,
     endedWallMs: 9,
   });
-  store.images.touch(`image/${name}`, 8);
+  store.images.put(`image/${name}`, 8);
   store.events.event(target(name), 'Normal', 'Started', `started ${name}`);
 }
 

@@ -1,0 +1,116 @@
+/**
+ * A container that writes as fast as it can: what its pod has on the disk stays bounded all the time, a
+ * follower goes on over the rotations, and what is kept has no gaps.
+ */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import test, { after, before } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { byAge, parseLogName } from '../../src/log/log-name.ts';
+import { finished, makeAgent, NODE_NAME, spawnIslet, until } from '../support/agent.ts';
+import type { TestAgent } from '../support/agent.ts';
+import { startContainerd } from '../support/containerd.ts';
+import type { TestContainerd } from '../support/containerd.ts';
+import { manifest, running, shell } from './manifest.ts';
+
+const MIB = 1024 * 1024;
+const FLOOD_S = 10;
+const FLOOD =
+  `BEGIN { end = systime() + ${FLOOD_S}; ` +
+  'do printf("%09d %0190d\\n", ++n, 0); while (n % 1000 || systime() < end) }';
+
+let containerd: TestContainerd;
+let agent: TestAgent;
+
+before(async () => {
+  containerd = await startContainerd();
+  const kubelet = { containerLogMaxSize: '1Mi', containerLogMaxFiles: 3 };
+  agent = await makeAgent({ socket: containerd.socket, kubelet });
+  await agent.start();
+});
+
+after(async () => {
+  await agent?.dispose();
+  await containerd?.stop();
+});
+
+function logsOf(uid: string): string {
+  const name = fs.readdirSync(agent.podLogs).find((one) => one.endsWith(`_${uid}`)) ?? '';
+  return path.join(agent.podLogs, name, 'main');
+}
+
+function onDisk(directory: string): number {
+  const sizes = fs.readdirSync(directory).map((name) => {
+    const stat = fs.statSync(path.join(directory, name), { throwIfNoEntry: false });
+    return (stat?.blocks ?? 0) * 512;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+function keptLines(directory: string): string[] {
+  const files = fs.readdirSync(directory).flatMap((name) => parseLogName(name) ?? []);
+  const texts = files.sort(byAge).map(({ name, form }) => {
+    const bytes = fs.readFileSync(path.join(directory, name));
+    const text = (form === 'gz' ? gunzipSync(bytes) : bytes).toString();
+    assert.ok(text === '' || text.endsWith('\n'), `${name} ends within a line`);
+    return text;
+  });
+  return texts.join('').split('\n').slice(0, -1);
+}
+
+test('a log flood stays within its bound, can be followed, and leaves a whole window', async (t) => {
+  const script = `awk '${FLOOD}'; echo end; sleep 1000`;
+  agent.apply('flood.yaml', manifest('flood', shell(script)));
+  const pod = await running(agent, 'flood');
+  const directory = logsOf(pod.metadata.uid);
+  const follower = spawnIslet(['logs', '-f', `flood-${NODE_NAME}`, '--root-dir', agent.root]);
+  const followed = finished(follower);
+
+  let most = 0;
+  let stall = 0;
+  const ended = () => /^\S+ stdout F end$/m.test(tail(directory));
+  for (const deadline = Date.now() + 3 * FLOOD_S * 1000; Date.now() < deadline && !ended();) {
+    for (let i = 0; i < 20; i++) {
+      const at = performance.now();
+      most = Math.max(most, onDisk(directory));
+      await sleep(5);
+      stall = Math.max(stall, performance.now() - at);
+    }
+  }
+  await until('it is back within its limit', () => onDisk(directory) <= 4 * MIB, 10);
+  const lines = keptLines(directory);
+  assert.equal(lines.pop()?.split(' ')[3], 'end');
+  const numbers = lines.map((line) => Number(line.split(' ')[3]));
+  const written = (numbers.at(-1) ?? 0) * 241;
+  t.diagnostic(
+    `most on disk ${(most / MIB).toFixed(2)} MiB; ${(written / MIB / FLOOD_S).toFixed(0)} MiB/s; stall ${stall.toFixed(0)} ms`,
+  );
+  assert.ok(written > 20 * MIB, `only ${written} bytes were written`);
+  // While a busy machine lets processes wait, nobody looks.
+  const missed = (Math.max(0, stall - 50) / 1000) * (written / FLOOD_S);
+  assert.ok(most < 8 * MIB + missed, `${most} bytes at once`);
+  assert.ok(numbers.length > 1000);
+  numbers.forEach((number, i) => assert.equal(number, (numbers[0] ?? 0) + i));
+
+  agent.remove('flood.yaml');
+  const { stdout, code } = await followed;
+  assert.equal(code, 0);
+  const seen = stdout.split('\n').slice(0, -1);
+  assert.equal(seen.pop(), 'end');
+  let before = 0;
+  for (const line of seen) {
+    assert.match(line, /^\d{9} 0{190}$/, 'a line was cut');
+    assert.ok(Number(line.slice(0, 9)) > before, `line ${line.slice(0, 9)} after ${before}`);
+    before = Number(line.slice(0, 9));
+  }
+  assert.equal(before, numbers.at(-1));
+  t.diagnostic(`the follower saw ${seen.length} of ${before} lines`);
+});
+
+function tail(directory: string): string {
+  const log = path.join(directory, '0.log');
+  if (!fs.existsSync(log)) return '';
+  return fs.readFileSync(log).subarray(-200).toString();
+}
