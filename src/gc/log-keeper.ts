@@ -317,7 +317,8 @@ export class LogKeeper {
     entry.due = Math.min(now + rest, entry.compressAt);
     // What was written before the watching began has no event.
     const found = await stat(entry.log.path).catch(() => undefined);
-    if (found?.size !== entry.growth.size) entry.due = Math.min(entry.due, now + blindMs(limits));
+    if (found && found.size !== entry.growth.size)
+      entry.due = Math.min(entry.due, now + blindMs(limits));
   }
 
   /** Has the next write tell of itself; false where the node cannot watch. */
