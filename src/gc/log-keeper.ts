@@ -307,6 +307,7 @@ export class LogKeeper {
 
   async #schedule(entry: Entry): Promise<void> {
     const { limits, clock, intervalMs } = this.#deps;
+    if (this.#entries.get(entry.directory) !== entry) return; // gone meanwhile: nobody would end a watch
     const now = clock.monotonic();
     const soon = nextLookMs(entry.growth, limits);
     if (soon !== undefined) {
