@@ -89,7 +89,7 @@ function withinBound(
 ): Sized[] {
   const left = [...oldestFirst];
   let total = left.reduce((sum, file) => sum + file.size, 0);
-  const room = boundOf(limits) - limits.maxSize;
+  const room = boundOf(limits) - Math.max(limits.maxSize, currentSize);
   while (total > room) {
     const [oldest] = left;
     if (!oldest || (left.length === 1 && total + currentSize <= boundOf(limits))) break;

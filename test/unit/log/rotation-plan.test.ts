@@ -48,6 +48,13 @@ describe('what goes and what is compressed', () => {
     assert.deepEqual(planDirectory(there, '10.log', LIMITS).remove, ['0.log']);
   });
 
+  it('takes a last instance that grew beyond its size for what it is', () => {
+    const there = [0, 1]
+      .map((n) => ({ name: `${n}.log`, size: 90 }))
+      .concat([{ name: '2.log', size: 400 }]);
+    assert.deepEqual(planDirectory(there, '2.log', LIMITS).remove, ['0.log']);
+  });
+
   it('keeps a last part that is too large while it is all there is to read', () => {
     const limits = { maxSize: 100, maxFiles: 2 };
     const grownTo = (size: number, current = 0) => [
