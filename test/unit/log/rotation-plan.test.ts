@@ -44,7 +44,7 @@ describe('what goes and what is compressed', () => {
   });
 
   it('counts the logs of earlier instances, and the oldest of them goes first', () => {
-    const there = [0, 1, 2, 10].map((n) => ({ name: `${n}.log`, size: 190 }));
+    const there = [0, 1, 2, 10].map((n) => ({ name: `${n}.log`, size: n === 10 ? 20 : 190 }));
     assert.deepEqual(planDirectory(there, '10.log', LIMITS).remove, ['0.log']);
   });
 
