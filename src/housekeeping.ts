@@ -6,6 +6,7 @@ import path from 'node:path';
 import { parseQuantity, value } from './api/quantity.ts';
 import type { Config } from './config/model.ts';
 import type { CriClient } from './cri/client.ts';
+import type { Reclaimer } from './eviction/reclaim.ts';
 import { ContainerGc } from './gc/container-gc.ts';
 import type { GcPod } from './gc/dead-plan.ts';
 import { ImageGc } from './gc/image-gc.ts';
@@ -39,14 +40,6 @@ export interface HousekeepingDeps {
   readonly isCertain: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** Gives back disk space, for who notices that there is little. */
-export interface Reclaimer {
-  /** Removes dead containers that no pod needs. */
-  deadContainers(signal: AbortSignal): Promise<void>;
-  /** Removes images that no container has; resolves to the bytes that were freed. */
-  unusedImages(signal: AbortSignal): Promise<number>;
 }
 
 /** A compression that takes longer lets the next one begin. */

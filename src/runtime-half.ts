@@ -5,15 +5,10 @@
 import type { CriClient } from './cri/client.ts';
 import type { RuntimeVersion } from './cri/model.ts';
 import type { Config } from './config/model.ts';
-import { deadToKeep } from './gc/dead-plan.ts';
 import { findLeftovers } from './gc/leftovers.ts';
 import { podsWithLogs } from './gc/log-leftovers.ts';
 import { ImageAccess } from './image/access.ts';
-import { Credentials } from './image/credentials.ts';
-import { pullDuration } from './image/pull-metric.ts';
-import { ImagePuller } from './image/puller.ts';
 import { UseLedger } from './image/use-ledger.ts';
-import { TokenBucket } from './image/token-bucket.ts';
 import { LiveEviction, liveMemoryUse } from './live-eviction.ts';
 import { LiveGuard } from './live-guard.ts';
 import { liveStats } from './live-stats.ts';
@@ -28,34 +23,24 @@ import { admissionMetrics } from './pod/admission-metric.ts';
 import { systemAdmissionNode } from './pod/admission-node.ts';
 import type { CgroupKeeper } from './pod/cgroup-keeper.ts';
 import type { PodCgroups } from './pod/cgroups.ts';
-import { PodEnd } from './pod/end.ts';
 import { PodManager } from './pod/manager.ts';
 import { nodeCgroups } from './pod/node-cgroups.ts';
 import type { DesiredPod, RuntimeView } from './pod/ports.ts';
-import { PodSync } from './pod/sync.ts';
-import { CrashBackoff } from './runtime/crash-backoff.ts';
-import { PodExecutor } from './runtime/execute.ts';
-import { PodKiller } from './runtime/kill.ts';
 import { RuntimeFeatures } from './runtime/features.ts';
 import type { NodeFacts } from './runtime/node-facts.ts';
 import { PodFiles } from './runtime/pod-files.ts';
 import { withOverhead } from './runtime/runtime-class.ts';
-import { SandboxBuilder } from './runtime/sandbox-builder.ts';
-import { ContainerStarter } from './runtime/start.ts';
-import { subordinateIds } from './runtime/subids.ts';
-import { UserNamespaces } from './runtime/user-namespaces.ts';
 import { isTerminalPhase } from './status/generate.ts';
 import type { StatsReader } from './stats/model.ts';
 import type { Stats } from './stats/reader.ts';
 import type { StatusManager } from './status/manager.ts';
-import { TerminationMessages } from './status/termination-message.ts';
 import type { HashKey } from './store/hash-key.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './util/clock.ts';
-import { Limiter } from './util/limiter.ts';
 import type { Logger } from './util/log.ts';
 import type { TaskGroup } from './util/task-group.ts';
 import { VolumeManager } from './volume/manager.ts';
+import { workerParts } from './worker-parts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { loadCore } from './wasm/core.ts';
 import { Relister } from './wasm/relister.ts';
@@ -80,10 +65,7 @@ export interface RuntimeHalfDeps {
   readonly stats: Pick<StatsReader, 'node' | 'pods'> | undefined;
 }
 
-const START_PATIENCE_MS = 4_000;
-const PULL_PATIENCE_MS = 120_000;
 const FEATURES_RETRY_MS = 2_000;
-const CRASH_BACKOFF_BASE_MS = 10_000;
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 
 export class RuntimeHalf {
@@ -156,7 +138,13 @@ export class RuntimeHalf {
       allocatable: facts.allocatable,
       objects: deps.source.configs,
     });
-    const { sync, end } = this.#workerParts(volumes);
+    const { sync, end } = workerParts({
+      ...{ ...deps, volumes, features: this.#features, files: this.#files, probes: this.#probes },
+      ...{ cgroups: this.#cgroups, keeper: this.#keeper, ledger: this.#ledger },
+      imageAccess: this.#imageAccess,
+      runtimeView: this.#runtimeView(),
+      onStarted: (id, log) => this.housekeeping.started(id, log),
+    });
     const { tasks } = deps;
     const node = { config, registry, events: store.events, clock, logger, tasks };
     this.guard = new LiveGuard({ ...node, pleg: this.pleg, manager: () => this.manager });
@@ -258,76 +246,6 @@ export class RuntimeHalf {
     tasks.spawn('look for leftovers', () => this.manager.adoptLeftovers());
   }
 
-  #workerParts(volumes: VolumeManager): { sync: PodSync; end: PodEnd } {
-    const { config, facts, cri, clock, logger, store, statuses, source, hashKey } = this.#deps;
-    const { runtime } = cri;
-    const objects = source.configs;
-    const { events } = store;
-    const { kubelet, islet, rootDir } = config;
-    const features = this.#features;
-    const files = this.#files;
-    const backoff = new CrashBackoff({
-      clock,
-      store: store.restarts,
-      range: {
-        baseMs: Math.min(CRASH_BACKOFF_BASE_MS, kubelet.maxContainerRestartPeriodMs),
-        maxMs: kubelet.maxContainerRestartPeriodMs,
-      },
-    });
-    const starts = new Limiter({
-      slots: islet.maxParallelStarts,
-      patienceMs: START_PATIENCE_MS,
-      clock,
-    });
-    const puller = this.#imagePuller();
-    const nodeIp = facts.nodeIps[0];
-    const killer = new PodKiller({ runtime, events, clock, logger, objects, nodeIp });
-    const messages = new TerminationMessages();
-    const sandboxes = new SandboxBuilder({
-      facts,
-      events,
-      cgroupParent: (pod) => this.#cgroups.cgroupParent(pod),
-      runtimeClasses: islet.runtimeClasses,
-      features,
-      userNamespaces: new UserNamespaces({
-        rootDir,
-        idsPerPod: kubelet.userNamespaceIdsPerPod,
-        configuredRange: () => subordinateIds(),
-      }),
-    });
-    const starter = new ContainerStarter({
-      ...{ runtime, puller, backoff, killer, files, subPaths: volumes },
-      ...{ features, facts, events, clock, objects },
-      onStarted: (id, log) => this.housekeeping.started(id, log),
-    });
-    const executor = new PodExecutor({
-      ...{ runtime, starter, backoff, killer, sandboxes, files, events, logger },
-    });
-    const runtimeView = this.#runtimeView();
-    const probes = this.#probes;
-    const cgroups = this.#keeper;
-    const sync = new PodSync({
-      ...{ runtimeView, statuses, messages, executor, backoff, volumes, cgroups, files },
-      ...{ runtime: features, events, clock, starts, objects, hashKey },
-      probes,
-      nodeIps: facts.nodeIps,
-      runtimeName: this.version.runtimeName,
-      deadToKeep: deadToKeep(config.deadContainers),
-    });
-    const forget = (uid: string): void => {
-      probes.remove(uid);
-      puller.forget(uid);
-      backoff.forget(uid);
-      messages.forget(uid);
-      store.restarts.deletePod(uid);
-    };
-    const end = new PodEnd({
-      ...{ runtimeView, runtime, killer, probes, volumes, cgroups, files, statuses, events, clock },
-      forget,
-    });
-    return { sync, end };
-  }
-
   #admission(rejections: Counter): AdmissionGate {
     const { config, facts, statuses, store, clock } = this.#deps;
     return new AdmissionGate({
@@ -365,29 +283,6 @@ export class RuntimeHalf {
     }
   }
 
-  #imagePuller(): ImagePuller {
-    const { config, cri, clock, logger, store, source, registry } = this.#deps;
-    const { kubelet, islet, rootDir, credentialProviders: providers } = config;
-    const { events } = store;
-    return new ImagePuller({
-      ...{ images: cri.images, clock, events },
-      pulls: new Limiter({ slots: parallelPulls(config), patienceMs: PULL_PATIENCE_MS, clock }),
-      rate: new TokenBucket({
-        clock,
-        perSecond: kubelet.registryPullQPS,
-        burst: kubelet.registryBurst,
-      }),
-      credentials: new Credentials({
-        ...{ objects: source.configs, providers, rootDir, events, clock, logger },
-        metrics: registry,
-      }),
-      access: this.#imageAccess,
-      ledger: this.#ledger,
-      imagePolicy: islet.imagePolicy,
-      duration: pullDuration(registry),
-    });
-  }
-
   #runtimeView(): RuntimeView {
     const { pleg } = this;
     return {
@@ -409,9 +304,4 @@ export class RuntimeHalf {
       .verdicts()
       .some((v) => v.state !== 'accepted' && v.state !== 'ignored' && !v.usingLastGood);
   }
-}
-
-function parallelPulls(config: Config): number {
-  if (config.kubelet.serializeImagePulls) return 1;
-  return config.kubelet.maxParallelImagePulls ?? Number.MAX_SAFE_INTEGER;
 }
