@@ -14,14 +14,14 @@
  * been rotated for a while, so that a flood is not compressed just to be deleted; `containerLogMaxWorkers`
  * bounds what is compressed at once, and no log waits for that with its rotation.
  */
-import { watch, type FSWatcher } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { compressLog } from '../log/compress.ts';
 import { blindMs, grown, nextLookMs, type Growth } from '../log/growth.ts';
 import { parseLogName } from '../log/log-name.ts';
 import { boundOf, planDirectory, type LogLimits } from '../log/rotation-plan.ts';
-import { cutToTail, emptyLog, logsIn, removeLogs, rotateLog } from '../log/rotate.ts';
+import { cutToTail, emptyLog, logsIn, moveAway, putBack, removeLogs } from '../log/rotate.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Limiter } from '../util/limiter.ts';
 import type { Logger } from '../util/log.ts';
@@ -213,18 +213,15 @@ export class LogKeeper {
     entry.growth = grown(entry.growth, size, clock.monotonic());
     if (size >= limits.maxSize) await this.#rotate(entry, size, signal);
     else if (size + entry.others > boundOf(limits) || entry.compressAt <= clock.monotonic())
-      await this.#clear(entry, signal);
+      this.#clear(entry, signal);
     entry.failures = 0;
-    await this.#schedule(entry);
+    this.#schedule(entry);
   }
 
   /** A log that went missing is made anew by its writer; undefined when that is gone too. */
   async #sizeOf(entry: Entry, signal: AbortSignal): Promise<number | undefined> {
     const { log } = entry;
-    const found = await stat(log.path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-      return undefined;
-    });
+    const found = statSync(log.path, { throwIfNoEntry: false });
     if (found) return found.size;
     this.#list();
     if (this.#entries.get(entry.directory) !== entry || !entry.log.running) return undefined;
@@ -237,16 +234,20 @@ export class LogKeeper {
     const { limits, clock, reopen } = this.#deps;
     const { log } = entry;
     entry.compressing?.abort(new Error('the log is rotated'));
+    const rotated = moveAway(log.path, clock.wall());
+    entry.compressAt = Infinity;
+    this.#clear(entry, signal, path.basename(rotated));
     try {
-      await rotateLog(log.path, clock.wall(), () => reopen(log.id, signal));
+      await reopen(log.id, signal);
     } catch (error) {
+      await putBack(rotated, log.path);
       if (size >= boundOf(limits) && !signal.aborted) await emptyLog(log.path);
       throw error;
     }
     const now = clock.monotonic();
     entry.growth = { ...entry.growth, size: 0, atMs: now };
     entry.compressAt = now + CALM_MS;
-    await this.#clear(entry, signal);
+    this.#clear(entry, signal);
   }
 
   /** Nothing of the container is written any more until its next instance. */
@@ -256,21 +257,26 @@ export class LogKeeper {
     entry.watcher?.close();
     entry.watcher = undefined;
     entry.due = Infinity;
-    const found = await stat(file).catch(() => undefined);
+    const found = statSync(file, { throwIfNoEntry: false });
     if (found && found.size >= boundOf(limits)) await cutToTail(file, limits.maxSize);
-    await this.#clear(entry, signal);
+    this.#clear(entry, signal);
     entry.due = Math.max(entry.compressAt, this.#deps.clock.monotonic());
   }
 
-  /** Removes what is beyond the bound; compresses when it is time for that. */
-  async #clear(entry: Entry, signal: AbortSignal): Promise<void> {
+  /**
+   * Removes what is beyond the bound; compresses when it is time for that. `written`: a part that
+   * is still written to, which stays.
+   */
+  #clear(entry: Entry, signal: AbortSignal, written?: string): void {
     const { limits, clock } = this.#deps;
     const { directory, log } = entry;
     if (entry.compressing && !entry.compressing.signal.aborted) return; // its copy is not a leftover
-    const files = await logsIn(directory);
+    const files = logsIn(directory);
     const current = path.basename(log.path);
-    const { remove, compress } = planDirectory(files, current, limits);
-    await removeLogs(directory, remove);
+    const plan = planDirectory(files, current, limits);
+    const { compress } = plan;
+    const remove = plan.remove.filter((name) => name !== written);
+    removeLogs(directory, remove);
     const others = files.filter(({ name }) => name !== current && !remove.includes(name));
     entry.others = others.reduce((sum, { size }) => sum + size, 0);
     if (compress.length === 0) entry.compressAt = Infinity;
@@ -305,7 +311,7 @@ export class LogKeeper {
     this.#spawn(ended);
   }
 
-  async #schedule(entry: Entry): Promise<void> {
+  #schedule(entry: Entry): void {
     const { limits, clock, intervalMs } = this.#deps;
     if (this.#entries.get(entry.directory) !== entry) return; // gone meanwhile: nobody would end a watch
     const now = clock.monotonic();
@@ -317,7 +323,7 @@ export class LogKeeper {
     const rest = this.#rest(entry) ? intervalMs : Math.min(intervalMs, UNWATCHED_MS);
     entry.due = Math.min(now + rest, entry.compressAt);
     // What was written before the watching began has no event.
-    const found = await stat(entry.log.path).catch(() => undefined);
+    const found = statSync(entry.log.path, { throwIfNoEntry: false });
     if (found && found.size !== entry.growth.size)
       entry.due = Math.min(entry.due, now + blindMs(limits));
   }

@@ -26,6 +26,11 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
+  /** Whether the input so far ends within a line. */
+  get isWithinLine(): boolean {
+    return this.#inLine || this.#rest.length > 0;
+  }
+
   *push(chunk: Buffer): Generator<Piece> {
     let from = 0;
     for (;;) {

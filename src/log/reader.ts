@@ -31,6 +31,8 @@ interface NextFile extends LogFile {
 }
 
 const CHUNK = 64 * 1024;
+const LAST_LINE_MS = 10;
+const LAST_LINE_TRIES = 20;
 
 /**
  * Resolves at the end of the file, or when following and the container has ended.
@@ -156,7 +158,7 @@ class Reading {
     try {
       const { dev, ino } = await handle.stat();
       if (`${dev}:${ino}` !== next.identity) return await handle.close();
-      await this.toEnd();
+      await this.#toEndOfLine();
       await this.finish();
     } catch (error) {
       await handle.close();
@@ -167,6 +169,16 @@ class Reading {
     this.#identity = next.identity;
     this.#olderThan = next.olderThan;
     this.#position = 0;
+  }
+
+  /** The runtime may still be writing the last line of the old file. */
+  async #toEndOfLine(): Promise<void> {
+    const { follow } = this.#options;
+    for (let tries = 0; tries < LAST_LINE_TRIES; tries++) {
+      await this.toEnd();
+      if (!follow || !this.#splitter.isWithinLine) return;
+      await follow.clock.sleep(LAST_LINE_MS, this.#signal);
+    }
   }
 
   #restart(): void {

@@ -2,9 +2,13 @@
  * Owns: the acts of rotation on the files of one container (spec: gc-logs-images.md §3.1): renaming a
  * log away under its writer, carrying out a plan, shortening what cannot be rotated.
  * Invariant: no line is lost by a rotation that fails.
+ * Why some of it is synchronous: what a rotation asks of the file system takes microseconds, but on a node
+ * whose cores are taken by the flood each asynchronous step waits for its turn twice, and the log
+ * grows by a megabyte meanwhile.
  * Leaves to others: when (gc/log-keeper.ts), what goes (rotation-plan.ts).
  */
-import { link, open, readdir, rename, rm, stat, truncate, unlink } from 'node:fs/promises';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { link, open, rename, rm, truncate, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { nextStamp, parseLogName } from './log-name.ts';
 import type { DirectoryFile } from './rotation-plan.ts';
@@ -13,42 +17,39 @@ const NEWLINE = 0x0a;
 const CHUNK = 64 * 1024;
 
 /** The logs of a container's directory with their sizes; empty when it is not there. */
-export async function logsIn(directory: string): Promise<DirectoryFile[]> {
-  const names = (await readdir(directory).catch(() => [])).filter(parseLogName);
-  const files = names.map(async (name) => {
-    const found = await stat(path.join(directory, name)).catch(() => undefined);
-    return found?.isFile() ? [{ name, size: found.size }] : [];
+export function logsIn(directory: string): DirectoryFile[] {
+  return namesIn(directory).flatMap((name) => {
+    const found = statSync(path.join(directory, name), { throwIfNoEntry: false });
+    return parseLogName(name) && found?.isFile() ? [{ name, size: found.size }] : [];
   });
-  return (await Promise.all(files)).flat();
 }
 
-/** Renames the log and has its writer begin a new one; puts it back when that fails. */
-export async function rotateLog(
-  log: string,
-  wallMs: number,
-  reopen: () => Promise<void>,
-): Promise<void> {
+/** Renames the log to that of an older part and returns the new path; its writer goes on in it. */
+export function moveAway(log: string, wallMs: number): string {
   const { instance } = parseLogName(path.basename(log)) ?? {};
-  const names = await readdir(path.dirname(log));
-  const stamps = names.flatMap((name) => {
+  const stamps = namesIn(path.dirname(log)).flatMap((name) => {
     const parsed = parseLogName(name);
     return parsed?.instance === instance && parsed?.stamp !== undefined ? [parsed.stamp] : [];
   });
   const rotated = `${log}.${nextStamp(wallMs, stamps)}`;
-  await rename(log, rotated);
+  renameSync(log, rotated);
+  return rotated;
+}
+
+function namesIn(directory: string): string[] {
   try {
-    await reopen();
-  } catch (error) {
-    await putBack(rotated, log);
-    throw error;
+    return readdirSync(directory);
+  } catch {
+    return [];
   }
 }
 
 /**
+ * Undoes `moveAway`, for a writer that did not begin a new log.
  * Unlike the kubelet, which renames: a writer that did reopen, and only failed to say so, has a new log
  * there by now, which must not be overwritten.
  */
-async function putBack(rotated: string, log: string): Promise<void> {
+export async function putBack(rotated: string, log: string): Promise<void> {
   try {
     await link(rotated, log);
   } catch (error) {
@@ -61,8 +62,8 @@ async function putBack(rotated: string, log: string): Promise<void> {
   await unlink(rotated);
 }
 
-export async function removeLogs(directory: string, names: readonly string[]): Promise<void> {
-  for (const name of names) await rm(path.join(directory, name), { force: true });
+export function removeLogs(directory: string, names: readonly string[]): void {
+  for (const name of names) rmSync(path.join(directory, name), { force: true });
 }
 
 /** Leaves a complete log only its last lines, at most `bytes` of them. */
