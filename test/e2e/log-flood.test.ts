@@ -64,14 +64,18 @@ function keptLines(directory: string): string[] {
 
 test('a log flood stays within its bound and leaves a whole window', async (t) => {
   const script = `awk '${FLOOD}'; echo end; sleep 1000`;
-  agent.apply('flood.yaml', manifest('flood', shell(script)));
+  // Half a core is 20 to 50 MB/s of output, and leaves the node the rest.
+  const resources = { limits: { cpu: '500m', memory: '32Mi' } };
+  agent.apply('flood.yaml', manifest('flood', shell(script, { resources })));
   const pod = await running(agent, 'flood');
   const directory = logsOf(pod.metadata.uid);
 
   let most = 0;
   let stall = 0;
-  const ended = () => /^\S+ stdout F end$/m.test(tail(directory));
-  for (const deadline = Date.now() + 3 * FLOOD_S * 1000; Date.now() < deadline && !ended();) {
+  for (
+    const deadline = Date.now() + 3 * FLOOD_S * 1000;
+    Date.now() < deadline && !hasEnded(directory);
+  ) {
     for (let i = 0; i < 20; i++) {
       const at = performance.now();
       most = Math.max(most, onDisk(directory));
@@ -96,9 +100,11 @@ test('a log flood stays within its bound and leaves a whole window', async (t) =
   // While a busy machine lets processes wait, nobody looks.
   const missed = (Math.max(0, stall - 50) / 1000) * (written / FLOOD_S);
   assert.ok(most < 8 * MIB + missed, `${most} bytes at once`);
-  assert.ok(numbers.length > 1000);
-  const gap = numbers.findIndex((number, i) => number !== (numbers[0] ?? 0) + i);
-  assert.ok(gap < 0, `after ${numbers.slice(gap - 2, gap + 3).join()}`);
+  assert.ok(numbers.length > 2000);
+  // Around a rotation the runtime itself writes a few lines to the old file after the first of the new one.
+  const sorted = numbers.sort((a, b) => a - b).slice(1000);
+  const gap = sorted.findIndex((number, i) => number !== (sorted[0] ?? 0) + i);
+  assert.ok(gap < 0, `a gap after ${sorted[gap - 1]}: ${sorted[gap]}`);
 
   agent.remove('flood.yaml');
 });
@@ -134,11 +140,15 @@ test('a follower goes on over the rotations and neither cuts nor repeats a line'
   t.diagnostic(`it saw ${seen.length} of ${before} lines`);
 });
 
-function tail(directory: string): string {
-  const log = path.join(directory, '0.log');
-  try {
-    return fs.readFileSync(log).subarray(-200).toString();
-  } catch {
-    return ''; // rotated just now
-  }
+/** Whether the last line is written, wherever the rotations have put it. */
+function hasEnded(directory: string): boolean {
+  return fs.readdirSync(directory).some((name) => {
+    try {
+      return /^\S+ stdout F end$/m.test(
+        fs.readFileSync(path.join(directory, name), 'latin1').slice(-100),
+      );
+    } catch {
+      return false; // rotated just now
+    }
+  });
 }
