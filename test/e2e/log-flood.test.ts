@@ -59,13 +59,27 @@ function keptLines(directory: string): string[] {
     assert.ok(text === '' || text.endsWith('\n'), `${name} ends within a line`);
     return text;
   });
-  return texts.join('').split('\n').slice(0, -1);
+  return wholeLines(texts.join('').split('\n').slice(0, -1));
+}
+
+/** What was written, line by line: the runtime cuts a line in two where its buffer ends. */
+function wholeLines(records: readonly string[]): string[] {
+  const lines: string[] = [];
+  let part = '';
+  for (const record of records) {
+    const [, , tag, ...content] = record.split(' ');
+    part += content.join(' ');
+    if (tag === 'P') continue;
+    lines.push(part);
+    part = '';
+  }
+  return lines;
 }
 
 test('a log flood stays within its bound and leaves a whole window', async (t) => {
   const script = `awk '${FLOOD}'; echo end; sleep 1000`;
-  // Half a core is 20 to 50 MB/s of output, and leaves the node the rest.
-  const resources = { limits: { cpu: '500m', memory: '32Mi' } };
+  // A fifth of a core is some 15 MB/s of output: the runtime and the agent get their turn on a busy node, too.
+  const resources = { limits: { cpu: '200m', memory: '32Mi' } };
   agent.apply('flood.yaml', manifest('flood', shell(script, { resources })));
   const pod = await running(agent, 'flood');
   const directory = logsOf(pod.metadata.uid);
@@ -90,8 +104,8 @@ test('a log flood stays within its bound and leaves a whole window', async (t) =
     return onDisk(directory) <= 4 * MIB && listing === before;
   });
   const lines = keptLines(directory);
-  assert.equal(lines.pop()?.split(' ')[3], 'end');
-  const numbers = lines.map((line) => Number(line.split(' ')[3]));
+  assert.equal(lines.pop(), 'end');
+  const numbers = lines.map((line) => Number(line.slice(0, 9)));
   const written = (numbers.at(-1) ?? 0) * 241;
   t.diagnostic(
     `most on disk ${(most / MIB).toFixed(2)} MiB; ${(written / MIB / FLOOD_S).toFixed(0)} MiB/s; stall ${stall.toFixed(0)} ms`,
