@@ -37,7 +37,9 @@ export interface HousekeepingDeps {
   readonly imageAccess: ImageAccess;
   readonly containerLogsDir: string;
   /** False while a manifest that cannot be read may name any pod. */
-  readonly isCertain: () => boolean;
+  readonly podsAreCertain: () => boolean;
+  /** False while a manifest that was not taken may name any image. */
+  readonly imagesAreCertain: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -118,12 +120,12 @@ export class Housekeeping implements Reclaimer {
   }
 
   #containerGc(): ContainerGc {
-    const { config, cri, pleg, manager, store, files, containerLogsDir, isCertain, clock } =
+    const { config, cri, pleg, manager, store, files, containerLogsDir, podsAreCertain, clock } =
       this.#deps;
     return new ContainerGc({
       pods: () => this.#gcPods(),
       isAlive: (uid) => manager.knows(uid) || pleg.knownPods().some((pod) => pod.uid === uid),
-      wantedNames: () => (isCertain() ? manager.wantedNames() : undefined),
+      wantedNames: () => (podsAreCertain() ? manager.wantedNames() : undefined),
       adoptLeftovers: () => manager.adoptLeftovers(),
       runtime: cri.runtime,
       ...{ files, containerLogsDir, clock },
@@ -145,7 +147,7 @@ export class Housekeeping implements Reclaimer {
   }
 
   #imageGc(): ImageGc {
-    const { config, cri, manager, store, registry, ledger, imageAccess, isCertain, clock, logger } =
+    const { config, cri, manager, store, registry, ledger, imageAccess, clock, logger } =
       this.#deps;
     const { kubelet, islet } = config;
     return new ImageGc({
@@ -157,7 +159,8 @@ export class Housekeeping implements Reclaimer {
       },
       pods: () => manager.pods(),
       hasEnded: ({ status }) => isTerminalPhase(status.phase),
-      ...{ isCertain, ledger, clock, logger },
+      isCertain: this.#deps.imagesAreCertain,
+      ...{ ledger, clock, logger },
       statfs: async (directory) => {
         const { blocks, bavail, bsize } = await statfs(directory);
         return { capacity: blocks * bsize, available: bavail * bsize };

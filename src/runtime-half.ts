@@ -181,7 +181,8 @@ export class RuntimeHalf {
       ...{ store: deps.store, registry: deps.registry, files: this.#files, ledger: this.#ledger },
       containerLogsDir: CONTAINER_LOGS_DIR,
       imageAccess: this.#imageAccess,
-      isCertain: () => !this.#mayBeWanted(),
+      podsAreCertain: () => !this.#mayBeWanted(),
+      imagesAreCertain: () => this.#allRead(),
     });
   }
 
@@ -290,6 +291,13 @@ export class RuntimeHalf {
       current: (uid) => pleg.statusOf(uid),
       relistNow: () => pleg.relistNow(),
     };
+  }
+
+  /** A manifest that has an error names images too, which the node may not get again once it is put right. */
+  #allRead(): boolean {
+    const { source } = this.#deps;
+    if (source.trouble() !== undefined) return false;
+    return source.verdicts().every(({ state }) => state === 'accepted' || state === 'ignored');
   }
 
   /**

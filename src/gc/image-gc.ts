@@ -39,7 +39,7 @@ export interface ImageGcDeps {
   /** Pods of all manifests, with their status. */
   readonly pods: () => readonly Pod[];
   readonly hasEnded: (pod: Pod) => boolean;
-  /** False while a manifest that cannot be read may name any image. */
+  /** False while a manifest that was not taken may name any image. */
   readonly isCertain: () => boolean;
   readonly ledger: UseLedger;
   /** Of the file system that holds the path. */
@@ -198,12 +198,14 @@ export class ImageGc {
       const detectedAt = this.#detectedAt.get(id) ?? nowMs;
       this.#detectedAt.set(id, detectedAt);
       const rank = ranks.get(id) ?? 'other';
+      const canBeHadAgain =
+        ledger.canBeHadAgain(id) && !names.some((name) => named.get(name)?.neverPulled);
       return {
         ...{ id, size, detectedAt, inUse: inUse.has(id), ...ledger.use(id) },
         pinned: pinned || names.some((name) => pauses.has(name) || PAUSE.test(name)),
-        rank: rank === 'other' && !certain ? 'named' : rank,
-        canBeHadAgain:
-          ledger.canBeHadAgain(id) && !names.some((name) => named.get(name)?.neverPulled),
+        // One broken file must not fill the disk: only what would be lost for good is kept for it.
+        rank: rank === 'other' && !certain && !canBeHadAgain ? 'named' : rank,
+        canBeHadAgain,
       };
     });
   }

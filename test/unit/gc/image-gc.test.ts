@@ -167,6 +167,17 @@ describe('image garbage collection', () => {
     assert.equal(w.names(), 'reg.test/x:1');
   });
 
+  it('goes on taking what can be had again beside such a manifest', async (t) => {
+    const w = await world(t);
+    w.ledger.pulled('reg.test/pulled:1', w.add('reg.test/pulled:1', 20));
+    w.add('reg.test/imported:1', 20);
+    w.made.certain = false;
+    await w.settle();
+    w.disk.available = 10 * GIB;
+    await w.gc.collect(never);
+    assert.equal(w.names(), 'reg.test/imported:1');
+  });
+
   it('removes what was unused for too long, however much room there is', async (t) => {
     const w = await world(t, { maxAgeMs: 3_600_000 });
     w.add('reg.test/x:1', 1);
