@@ -46,6 +46,8 @@ export class PodManager {
   readonly #deps: PodManagerDeps;
   readonly #desired = new Map<string, DesiredPod>();
   readonly #workers = new Map<string, PodWorker>();
+  /** Uids of pods that a changed manifest puts in the place of one that has not gone yet. */
+  readonly #heirs = new Set<string>();
   #begun = false;
   #releasing = false;
 
@@ -210,6 +212,7 @@ export class PodManager {
     }
     for (const [uid, desired] of this.#desired) {
       if (this.#workers.has(uid)) continue;
+      if (this.#hasPlaceOf(desired.pod)) this.#heirs.add(uid);
       this.#tellOfReplacement(desired.pod);
       this.#add(PodWorker.forPod(this.#workerDeps(), desired));
     }
@@ -226,6 +229,17 @@ export class PodManager {
     }
   }
 
+  /** Whether a pod of this name that is about to go has a place on the node that nobody took from it. */
+  #hasPlaceOf(pod: Pod): boolean {
+    const name = podFullName(pod);
+    return [...this.#workers.values()].some(
+      ({ ref, state: { kind }, evictedAtMs }) =>
+        `${ref.name}_${ref.namespace}` === name &&
+        (kind === 'terminating' || kind === 'terminated') &&
+        evictedAtMs === undefined,
+    );
+  }
+
   #add(worker: PodWorker): void {
     this.#workers.set(worker.ref.uid, worker);
     this.#deps.tasks.spawn(`pod ${worker.ref.name}`, (signal) => worker.run(signal));
@@ -238,6 +252,7 @@ export class PodManager {
   #onState(worker: PodWorker): void {
     if (worker.state.kind === 'gone' && this.#workers.get(worker.ref.uid) === worker) {
       this.#workers.delete(worker.ref.uid);
+      this.#heirs.delete(worker.ref.uid);
       this.#deps.admission.forget(worker.ref.uid);
       // Its manifest may be back meanwhile, with the same content and so the same uid.
       this.#reconcile();
@@ -251,17 +266,23 @@ export class PodManager {
     if (this.#releasing) return; // the pass under way sees what changed
     this.#releasing = true;
     try {
+      const kept: Pod[] = [];
       for (const { worker, desired } of this.#idle()) {
-        if (this.#blocked(worker)) continue;
-        this.#decide(worker, desired.pod);
+        if (!this.#blocked(worker)) this.#decide(worker, desired.pod, kept);
+        else if (this.#heirs.has(worker.ref.uid)) kept.push(desired.pod);
       }
     } finally {
       this.#releasing = false;
     }
   }
 
-  #decide(worker: PodWorker, pod: Pod): void {
-    const verdict = this.#deps.admission.judge(pod, this.#activePods(), this.#leaving());
+  /** `kept`: pods that wait for their predecessors, whose places are theirs. */
+  #decide(worker: PodWorker, pod: Pod, kept: readonly Pod[]): void {
+    const active = this.#activePods();
+    const counted = new Set(active.map(podFullName));
+    const others = [...active, ...kept.filter((heir) => !counted.has(podFullName(heir)))];
+    const verdict = this.#deps.admission.judge(pod, others, this.#leaving());
+    if (verdict.kind !== 'preempt') this.#heirs.delete(worker.ref.uid);
     switch (verdict.kind) {
       case 'start':
         worker.release({ anew: verdict.anew });
@@ -287,7 +308,8 @@ export class PodManager {
       .flatMap((worker) => {
         const { desired, isIdle, ref } = worker;
         if (!isIdle || !desired) return [];
-        const standing = this.#deps.admission.standing(ref.uid);
+        const own = this.#deps.admission.standing(ref.uid);
+        const standing = this.#heirs.has(ref.uid) ? Math.min(own, 1) : own;
         return [{ worker, desired, standing, rank: startRank(desired.pod, desired.order) }];
       })
       .sort((a, b) => a.standing - b.standing || a.rank - b.rank);

@@ -45,6 +45,26 @@ describe('PodManager and admission', () => {
       { maxPods: 1 },
     ));
 
+  it('keeps the place of a pod for the one that its changed manifest makes of it', () =>
+    world(
+      async (w) => {
+        const newcomer = desired('b', { name: 'b', file: '/m/b.yaml', order: 0 });
+        newcomer.pod.spec.priority = 1000;
+        w.manager.update([desired('a1', { order: 1 })]);
+        await settle();
+        w.manager.update([newcomer, desired('a1', { order: 1 })]);
+        await settle();
+        assert.equal(w.statuses.get('b')?.reason, 'OutOfpods');
+        w.manager.update([newcomer, desired('a2', { order: 1 })]);
+        await settle(12);
+        assert.deepEqual([...w.running], ['a2']);
+        w.manager.update([newcomer]);
+        await settle(12);
+        assert.deepEqual([...w.running], ['b']);
+      },
+      { maxPods: 1 },
+    ));
+
   it('never refuses what runs, and gives the place to those that had it before', async () => {
     const w = new World({ maxPods: 1, labels: {} });
     w.found.add('a');
