@@ -99,7 +99,7 @@ export class EvictionManager {
 
   /** One look at the node; true when a pod was evicted, and is gone or had its time to go. */
   async cycle(signal: AbortSignal): Promise<boolean> {
-    const { stats, clock, transitionMs, pressure, pods } = this.#deps;
+    const { stats, clock, transitionMs, pressure, pods, returns } = this.#deps;
     const node = await stats.node(signal);
     const layout = this.#adapt(node);
     const observations = observationsOf(node);
@@ -112,6 +112,7 @@ export class EvictionManager {
       transitionMs,
     });
     this.#state = state;
+    if (conditions.length > 0) returns.retract();
     if (pressure.set(conditions)) pods.reconsider();
     if (await this.#enforceLimits(layout, signal)) return true;
     const [first] = due;

@@ -47,13 +47,22 @@ export class Returns {
     this.#records.set(uid, { strikes, evictedMs: nowMs, returnedMs: undefined });
   }
 
-  /** Permits at most one of the pods that wait; to be called while there is no pressure. */
+  /** There is pressure again: who has not started yet waits on. */
+  retract(): void {
+    this.#permitted.clear();
+  }
+
+  /**
+   * Permits at most one of the pods that wait; to be called while there is no pressure. One that was
+   * permitted and finds no room keeps nobody else from coming back.
+   */
   permitNext(waiting: readonly Pod[], nowMs: number): Pod | undefined {
     for (const { metadata } of waiting) this.#meet(metadata.uid, nowMs);
     if (nowMs - this.#lastMs < Math.min(this.#deps.transitionMs, SPACING_MS)) return undefined;
     const ready = waiting.filter(({ metadata: { uid } }) => {
       const record = this.#records.get(uid);
-      return record && nowMs - record.evictedMs >= this.#pauseMs(record.strikes);
+      if (!record || this.#permitted.has(uid)) return false;
+      return nowMs - record.evictedMs >= this.#pauseMs(record.strikes);
     });
     const [next] = ready.sort(
       (a, b) => podPriority(b) - podPriority(a) || this.#since(a) - this.#since(b),

@@ -75,10 +75,11 @@ export class AdmissionGate {
     const over = isTerminalPhase(status?.phase) && !refused && !displaced;
     // One whose end was cut off goes on ending.
     if (isRunning(uid) || over) return this.#start(uid, { wipe: refused, anew: false });
-    if (isEvicted(status) && !this.#mayReturn(pod)) return { kind: 'refused' };
     const verdict = verdictOf({ pod, node: this.#deps.node, others, leaving });
     switch (verdict.kind) {
       case 'admit':
+        // Asked last: a permission is used up only by a start.
+        if (isEvicted(status) && !this.#mayReturn(pod)) return { kind: 'refused' };
         return this.#start(uid, { wipe: refused || displaced, anew: displaced });
       case 'preempt':
         return verdict;

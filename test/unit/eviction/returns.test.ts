@@ -81,3 +81,16 @@ test('pods that are gone are forgotten', () => {
   r.retain(new Set(['b']));
   assert.equal(r.mayReturn('a', TRANSITION), false);
 });
+
+test('who was permitted and finds no room keeps nobody else out, and waits on when pressure is back', () => {
+  const r = returns();
+  r.evicted('a', 0);
+  r.evicted('b', 1);
+  const now = TRANSITION + 1;
+  assert.equal(uidOf(r.permitNext([a, b], now)), 'a');
+  assert.equal(uidOf(r.permitNext([a, b], now + MINUTE)), 'b');
+  assert.equal(r.permitNext([a, b], now + 2 * MINUTE), undefined);
+  r.retract();
+  assert.equal(r.mayReturn('a', now + 3 * MINUTE), false);
+  assert.equal(uidOf(r.permitNext([a, b], now + 3 * MINUTE)), 'a');
+});

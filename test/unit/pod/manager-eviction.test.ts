@@ -36,6 +36,27 @@ describe('PodManager and eviction', () => {
       assert.equal(w.statuses.get('a'), undefined);
     }));
 
+  it('one that may come back and finds no room says nothing, and comes as soon as there is some', () =>
+    world(
+      async (w) => {
+        const other = desired('b', { name: 'other', file: '/m/b.yaml' });
+        w.manager.update([desired('a')]);
+        await settle();
+        w.manager.evict('a', EVICTION);
+        await settle(8);
+        w.manager.update([desired('a'), other]);
+        await settle();
+        w.mayReturn.add('a');
+        w.manager.reconsider();
+        await settle();
+        assert.deepEqual([[...w.running], w.events], [['b'], []]);
+        w.manager.update([desired('a')]);
+        await settle(8);
+        assert.deepEqual([[...w.running], w.events], [['a'], ['EvictionOver web-edge1']]);
+      },
+      { maxPods: 1 },
+    ));
+
   it('is known again by the next agent, which holds it too', async () => {
     const w = new World();
     w.statuses.set('a', {
