@@ -7,7 +7,7 @@
  * port answers anybody and the memory of an edge device is small.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { Clock } from '../util/clock.ts';
 import { IsletError, messageOf } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
@@ -48,6 +48,7 @@ export class HttpServer {
 
   constructor(deps: HttpServerDeps) {
     this.#deps = deps;
+    setMaxListeners(0, this.#stopping.signal); // one for each request under way
     this.server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       void this.#serve(request, response);
     });

@@ -51,6 +51,26 @@ describe('the read-only port', () => {
     assert.equal(body, view.metrics());
   });
 
+  it('serves many at once without a warning', async (t) => {
+    const { port, view } = await start(t);
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', onWarning);
+    t.after(() => process.off('warning', onWarning));
+    const asked = 20;
+    let answer: (() => void) | undefined;
+    const all = new Promise<void>((resolve) => (answer = resolve));
+    let waiting = 0;
+    view.stats.summary = async () => {
+      if (++waiting === asked) answer?.();
+      await all;
+      return { node: {}, pods: [] };
+    };
+    const answers = Array.from({ length: asked }, () => ask({ port }, '/stats/summary'));
+    assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
+    assert.deepEqual(warnings, []);
+  });
+
   it('tells how much is used', async (t) => {
     const { port, view } = await start(t);
     const asked: boolean[] = [];
