@@ -32,9 +32,6 @@ function resources({ resources: wanted, resizePolicy }: Container, path: string,
       say(`${path}.resources.${kind}[${name}]`, message);
     }
   }
-  if (wanted?.limits?.['ephemeral-storage'] !== undefined) {
-    say(`${path}.resources.limits[ephemeral-storage]`, 'not enforced yet');
-  }
   for (const [index, policy] of (resizePolicy ?? []).entries()) {
     if (policy.restartPolicy !== 'NotRequired') continue;
     const at = `${path}.resizePolicy[${index}]`;

@@ -46,8 +46,5 @@ export function unhonouredVolumes(spec: PodSpec, say: Say): void {
       const message = `volumes of type ${driver} are not supported: who mounts it does not start`;
       say(`${path}.${driver}`, message);
     }
-    if (volume.emptyDir?.sizeLimit !== undefined && !volume.emptyDir.medium) {
-      say(`${path}.emptyDir.sizeLimit`, 'not enforced yet');
-    }
   }
 }

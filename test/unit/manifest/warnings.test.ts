@@ -80,7 +80,6 @@ test('what containers ask for', () => {
     [
       '9 spec.containers[0].resources.limits[example.com/gpu]: this node has no example.com/gpu: the ' +
         'container starts without it',
-      '9 spec.containers[0].resources.limits[ephemeral-storage]: not enforced yet',
       '12 spec.containers[0].resizePolicy[0]: not possible here: a changed file is a new pod, whatever ' +
         'changed in it',
       '14 spec.containers[0].securityContext.windowsOptions: for Windows only, it has no effect',
@@ -95,9 +94,7 @@ test('volumes that cannot be, and those that nobody uses', () => {
   assert.deepEqual(warningsOf(volume('nfs: {server: box, path: /x}')), [
     '11 spec.volumes[0].nfs: volumes of type nfs are not supported: who mounts it does not start',
   ]);
-  assert.deepEqual(warningsOf(volume('emptyDir: {sizeLimit: 1Gi}')), [
-    '11 spec.volumes[0].emptyDir.sizeLimit: not enforced yet',
-  ]);
+  assert.deepEqual(warningsOf(volume('emptyDir: {sizeLimit: 1Gi}')), []);
   assert.deepEqual(warningsOf(volume('emptyDir: {sizeLimit: 1Gi, medium: Memory}')), []);
   assert.deepEqual(
     warningsOf(`${container()}  volumes:\n  - name: v\n    nfs: {server: b, path: /x}\n`),
