@@ -20,7 +20,7 @@ import { isTerminalPhase } from '../status/generate.ts';
 import type { Logger } from '../util/log.ts';
 import type { TaskGroup } from '../util/task-group.ts';
 import type { AdmissionGate } from './admission-gate.ts';
-import { hostPorts, startRank } from './order.ts';
+import { hostPorts, rememberedHostPorts, startRank } from './order.ts';
 import type { Eviction } from './eviction.ts';
 import { isEvicted, PREEMPTED } from './eviction.ts';
 import type { DesiredPod, PodRef, Statuses } from './ports.ts';
@@ -347,12 +347,16 @@ export class PodManager {
       }
       // The successor under another name or from the same file gets the ports only when they are free.
       if (kind !== 'terminating') continue;
-      const leaving = other.desired;
-      if (!leaving) continue;
-      if (leaving.file === own.file || hostPorts(leaving.pod).some((p) => ports.has(p)))
-        return true;
+      if (other.desired?.file === own.file) return true;
+      if (ports.size > 0 && this.#portsOf(other).some((p) => ports.has(p))) return true;
     }
     return false;
+  }
+
+  #portsOf({ desired, ref }: PodWorker): string[] {
+    if (desired) return hostPorts(desired.pod);
+    const known = this.#deps.worker.runtimeView.current(ref.uid);
+    return known ? rememberedHostPorts(known) : [];
   }
 }
 

@@ -42,9 +42,13 @@ export function preStopOf(
 /** The named ports, which a hook may refer to. */
 export function portsOf(pod: Pod | undefined, container: Stoppable): ReadonlyMap<string, number> {
   const spec = pod && namedContainer(pod, container.name);
-  if (spec) return namedPorts(spec.ports);
+  return namedPorts(spec ? spec.ports : rememberedPorts(container));
+}
+
+/** The ports that the container was made with, as far as they are what islet wrote. */
+export function rememberedPorts(container: Pick<Stoppable, 'annotations'>): ContainerPort[] {
   const ports = remembered(container, Annotation.containerPorts);
-  return namedPorts(Array.isArray(ports) ? (ports as ContainerPort[]) : undefined);
+  return Array.isArray(ports) ? (ports as (ContainerPort | null)[]).filter((p) => p !== null) : [];
 }
 
 export function namedPorts(ports: Container['ports']): ReadonlyMap<string, number> {
@@ -57,7 +61,7 @@ function secondsOf(container: Stoppable, annotation: string): number | undefined
 }
 
 /** Written by somebody else, or not at all: the stop must go on without it. */
-function remembered(container: Stoppable, annotation: string): unknown {
+function remembered(container: Pick<Stoppable, 'annotations'>, annotation: string): unknown {
   const kept = container.annotations[annotation];
   if (!kept) return undefined;
   try {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Annotation } from '../../../src/api/reasons.ts';
 import { settle } from '../../support/clock.ts';
 import { containerOf, podOf, recordOf, runtimeOf, sandboxOf } from '../../support/pods.ts';
 import { World, desired, world } from './world.ts';
@@ -148,6 +149,34 @@ describe('PodManager', () => {
     assert.deepEqual(w.log.slice(0, 2), ['stop v1', 'release v1']);
     assert.ok(w.running.has('v2'));
     await w.tasks.stop();
+  });
+
+  it('makes a pod wait for the host port of a leftover, which only its containers remember', async () => {
+    const ports = (hostPort: number, protocol = 'TCP'): string =>
+      JSON.stringify([{ hostPort, containerPort: 80, protocol }]);
+    const cases = [
+      [ports(4444), false],
+      [ports(4445), true],
+      [ports(4444, 'UDP'), true],
+      ['[null, 7', true],
+    ] as const;
+    for (const [remembered, runsAtOnce] of cases) {
+      const w = new World();
+      const annotations = { [Annotation.containerPorts]: remembered };
+      w.known = runtimeOf(
+        [sandboxOf()],
+        [recordOf(containerOf('app'), 'running', { annotations })],
+      );
+      w.leftovers = [{ uid: 'old', name: 'gone-edge1', namespace: 'default' }];
+      w.stubborn.set('old', () => undefined);
+      await w.manager.begin([desired('new', { hostPort: 4444 })]);
+      await settle(4);
+      assert.equal(w.running.has('new'), runsAtOnce, remembered);
+      w.letStop('old');
+      await settle(6);
+      assert.ok(w.running.has('new'), remembered);
+      await w.tasks.stop();
+    }
   });
 
   it('brings the status up to date while a pass is busy, but not in the middle of a start', () =>
