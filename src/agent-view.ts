@@ -3,6 +3,7 @@
  * Before the runtime has listed what it runs for the first time there are no workers yet: then the pods are those
  * of the manifests, with their stored status.
  */
+import type { Node } from './api/node.ts';
 import type { Pod } from './api/pod.ts';
 import type { FileSource } from './manifest/source.ts';
 import type { Registry } from './metrics/registry.ts';
@@ -14,9 +15,11 @@ import type {
   HealthCheck,
   VersionView,
 } from './server/view.ts';
+import { nodeLabels } from './pod/node-affinity.ts';
 import type { RuntimeHalf } from './runtime-half.ts';
 import type { NodeAmounts } from './runtime/node-amounts.ts';
 import type { NodeFacts } from './runtime/node-facts.ts';
+import { nodeObject, readyCondition } from './runtime/node-object.ts';
 import { StatsAnswers } from './stats/answers.ts';
 import type { StatusManager } from './status/manager.ts';
 import type { Store } from './store/store.ts';
@@ -26,6 +29,8 @@ export interface AgentViewDeps {
   readonly islet: string;
   readonly nodeName: string;
   readonly facts: NodeFacts;
+  /** `--node-labels`. */
+  readonly nodeLabels: Readonly<Record<string, string>>;
   readonly source: FileSource;
   readonly statuses: StatusManager;
   readonly store: Store;
@@ -105,11 +110,30 @@ export class LiveView implements AgentView {
     };
   }
 
-  health(): readonly HealthCheck[] {
+  node(): Node {
+    const { facts, nodeName, nodeLabels: given, runtimeHalf } = this.#deps;
+    const half = runtimeHalf();
+    const pleg = half
+      ? this.#plegTrouble()
+      : 'container runtime status check may not have completed yet';
+    const troubles = [
+      ...(pleg === undefined ? [] : [pleg]),
+      ...(half?.guard.isShuttingDown() ? ['node is shutting down'] : []),
+    ];
+    // Nobody has looked for pressure before the runtime has answered.
+    const conditions = [...(half?.eviction.nodeConditions() ?? []), readyCondition(troubles)];
+    return nodeObject({ facts, labels: nodeLabels(nodeName, given), conditions });
+  }
+
+  #plegTrouble(): string | undefined {
     const half = this.#deps.runtimeHalf();
     const pleg = half ? half.pleg.healthy() : 'the container runtime has not answered yet';
+    return pleg && `PLEG is not healthy: ${pleg.replace(/^PLEG is not healthy: /, '')}`;
+  }
+
+  health(): readonly HealthCheck[] {
     const checks: [string, string | undefined][] = [
-      ['pleg', pleg && `PLEG is not healthy: ${pleg.replace(/^PLEG is not healthy: /, '')}`],
+      ['pleg', this.#plegTrouble()],
       ['manifests', this.#deps.source.trouble()],
     ];
     return checks.map(([name, error]) => (error === undefined ? { name } : { name, error }));

@@ -112,6 +112,7 @@ export class Agent {
     this.view = new LiveView({
       islet: deps.version,
       nodeName: config.nodeName,
+      nodeLabels: config.nodeLabels,
       facts: this.#facts,
       source: this.#source,
       statuses: this.#statuses,

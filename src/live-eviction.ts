@@ -3,6 +3,7 @@
  * before and while it runs.
  */
 import type { EventRecorder } from './api/event.ts';
+import type { NodeCondition } from './api/node.ts';
 import type { Config } from './config/model.ts';
 import { NodePressure } from './eviction/conditions.ts';
 import type { EvictionDeps } from './eviction/manager.ts';
@@ -54,12 +55,13 @@ export class LiveEviction {
   readonly #returns: Returns;
 
   constructor(deps: LiveEvictionDeps) {
-    const { config, events, registry } = deps;
+    const { config, events, registry, clock } = deps;
     this.#deps = deps;
     this.#pressure = new NodePressure({
       nodeName: config.nodeName,
       events,
       gauge: pressureGauge(registry),
+      wall: () => clock.wall(),
     });
     this.#returns = new Returns({
       transitionMs: config.kubelet.eviction.transitionMs,
@@ -70,6 +72,11 @@ export class LiveEviction {
   /** The conditions of pressure that the node reports. */
   conditions(): readonly PressureCondition[] {
     return this.#pressure.current();
+  }
+
+  /** As the node's status has them. */
+  nodeConditions(): NodeCondition[] {
+    return this.#pressure.conditions();
   }
 
   /** Whether a pod that was evicted may start; a yes is good for one start. */

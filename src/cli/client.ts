@@ -4,6 +4,7 @@
  * `unavailable` (not running), `deadline`, `not-found`, `invalid` or `failed`.
  */
 import { request, type IncomingMessage } from 'node:http';
+import type { Node } from '../api/node.ts';
 import type { Pod } from '../api/pod.ts';
 import type {
   AllocatableView,
@@ -79,6 +80,10 @@ export class AgentClient {
 
   version(): Promise<VersionView> {
     return this.#json<VersionView>('/v1/version');
+  }
+
+  node(): Promise<Node> {
+    return this.#json<Node>('/v1/node');
   }
 
   /** CPU and memory of the node and its pods. */

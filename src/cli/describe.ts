@@ -57,7 +57,7 @@ export function describeLines(facts: PodFacts, paint: Paint, wallMs: number): st
     ...outline(volumes(pod)),
     ...outline(tail(pod)),
     ...list('Warnings', facts.warnings),
-    ...events(facts.events, paint, wallMs),
+    ...eventLines(facts.events, paint, wallMs),
   ];
 }
 
@@ -151,7 +151,7 @@ function list(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : outline([{ name: title, lines: lines.map(harmless) }]);
 }
 
-function events(given: readonly EventView[], paint: Paint, wallMs: number): string[] {
+export function eventLines(given: readonly EventView[], paint: Paint, wallMs: number): string[] {
   if (given.length === 0) return outline([{ name: 'Events', value: '<none>' }]);
   const rows = [...given]
     .sort(bySeen)

@@ -30,6 +30,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
 }
 
 type Done = (status: number) => void;
+
+const NODE_WORDS: readonly string[] = ['node', 'nodes', 'no'];
 type Parsed = Readonly<Record<string, unknown>>;
 
 function addAgentCommands(program: Command, done: Done): void {
@@ -102,8 +104,8 @@ function addQueryCommands(program: Command, done: Done): void {
       .description(text)
       .option('--root-dir <dir>', 'root directory of the agent')
       .option('--socket <path>', 'unix socket of the agent (default ROOT_DIR/islet.sock)');
-  query('get', 'list pods or manifest files')
-    .argument('<what>', 'pods, files, or pod/NAME')
+  query('get', 'list pods or manifest files, or show the node')
+    .argument('<what>', 'pods, files, node, or pod/NAME')
     .argument('[name...]')
     .option('-n, --namespace <namespace>')
     .option('-A, --all-namespaces')
@@ -116,17 +118,27 @@ function addQueryCommands(program: Command, done: Done): void {
       if (['pods', 'pod', 'po'].includes(what)) {
         return done(await getPods({ names, ...options }, io(options)));
       }
+      if (NODE_WORDS.includes(what)) {
+        const { getNode } = await import('./describe-node.ts');
+        return done(await getNode(options, io(options)));
+      }
       if (what.includes('/')) {
         return done(await getPods({ names: [what, ...names], ...options }, io(options)));
       }
-      process.stderr.write(`error: there is no resource "${what}"; there are pods and files\n`);
+      process.stderr.write(
+        `error: there is no resource "${what}"; there are pods, files and node\n`,
+      );
       done(1);
     });
-  query('describe', 'show everything about a pod')
-    .argument('<what>', 'pod NAME, or pod/NAME')
+  query('describe', 'show everything about a pod or the node')
+    .argument('<what>', 'pod NAME, pod/NAME, or node')
     .argument('[name]')
     .option('-n, --namespace <namespace>')
     .action(async (what: string, name: string | undefined, options: Parsed) => {
+      if (NODE_WORDS.includes(what)) {
+        const { describeNode } = await import('./describe-node.ts');
+        return done(await describeNode(io(options)));
+      }
       const { describePod } = await import('./describe.ts');
       const pod = ['pod', 'pods', 'po'].includes(what) && name !== undefined ? name : what;
       done(await describePod({ pod, ...options }, io(options)));
@@ -174,7 +186,7 @@ function addQueryCommands(program: Command, done: Done): void {
       if (['pods', 'pod', 'po'].includes(what)) {
         return done(await topPods({ names, ...options }, io(options)));
       }
-      if (['node', 'nodes', 'no'].includes(what)) return done(await topNode(options, io(options)));
+      if (NODE_WORDS.includes(what)) return done(await topNode(options, io(options)));
       process.stderr.write(`error: there is no usage of "${what}"; there are pods and node\n`);
       done(1);
     });

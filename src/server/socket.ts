@@ -7,6 +7,7 @@
  *   GET /v1/events?namespace&pod&uid&limit  { items: EventView[] }
  *   GET /v1/warnings/<uid>                { items: string[] }
  *   GET /v1/version                       VersionView
+ *   GET /v1/node                          Node
  *   GET /v1/stats/summary[?only_cpu_and_memory]  as on the read-only port, and { allocatable }
  *   GET /v1/metrics[/resource|/cadvisor|/probes]  as on the read-only port
  *   GET /v1/healthz[/<check>]             as on the read-only port
@@ -67,6 +68,7 @@ export function socketRoutes(deps: Omit<SocketDeps, 'socketPath' | 'log'>): Rout
     '/v1/events': ({ query }) => json({ items: view.events(eventFilter(query)) }),
     '/v1/warnings/:uid': ({ params }) => json({ items: view.warnings(params['uid'] ?? '') }),
     '/v1/version': () => json(view.version()),
+    '/v1/node': () => json(view.node()),
     ...statsRoutes(view.stats, '/v1'),
     '/v1/stats/summary': told(async (request) => {
       const { allocatable } = view;

@@ -5,6 +5,7 @@
  * Leaves to others: where the facts come from (pod/, manifest/, store/, pleg/).
  */
 import type { EventType } from '../api/event.ts';
+import type { Node } from '../api/node.ts';
 import type { Pod } from '../api/pod.ts';
 
 /**
@@ -99,6 +100,8 @@ export interface AgentView {
   /** Oldest first. */
   events(filter: EventFilter): readonly EventView[];
   version(): VersionView;
+  /** What the node has, and how it is. */
+  node(): Node;
   /** `ping` and `log` are the server's own; the agent adds `syncloop`, `pleg`, … */
   health(): readonly HealthCheck[];
   /** Prometheus text format 0.0.4. */

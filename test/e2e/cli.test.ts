@@ -207,7 +207,10 @@ test('a command that cannot be done says why in one line', async () => {
   assert.match(await failure('logs', 'two'), /choose one of: \[a b\]/);
   assert.match(await failure('logs', 'two', '-c', 'c'), /"c" is not in pod .*\[a b\]/);
   assert.match(await failure('get', 'pods', '-o', 'xml'), /"xml": allowed are wide, json/);
-  assert.match(await failure('get', 'nodes'), /no resource "nodes"; there are pods and files/);
+  assert.match(
+    await failure('get', 'services'),
+    /no resource "services"; there are pods, files and node/,
+  );
 });
 
 test('without an agent every command says how to start one', async () => {

@@ -123,6 +123,13 @@ test('where nothing static is evicted, the node only says what is short', async 
   await bench.until('a new pod is taken', () => bench.isRunning('late'));
   assert.ok(bench.isRunning('hog'));
   assert.match(bench.metrics(), /islet_node_pressure\{condition="MemoryPressure"\} 1/);
+  const conditions = bench.node().status.conditions.map(({ type, status }) => [type, status]);
+  assert.deepEqual(conditions, [
+    ['MemoryPressure', 'True'],
+    ['DiskPressure', 'False'],
+    ['PIDPressure', 'False'],
+    ['Ready', 'True'],
+  ]);
 });
 
 test('a pod above the size of its emptyDir is evicted, the node is not blamed', async (t) => {

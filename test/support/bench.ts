@@ -11,6 +11,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { Agent } from '../../src/agent.ts';
 import type { AgentDeps } from '../../src/agent.ts';
+import type { Node } from '../../src/api/node.ts';
 import type { Pod } from '../../src/api/pod.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ContainerState } from '../../src/cri/gen/cri_pb.ts';
@@ -137,6 +138,11 @@ export class Bench {
   /** In Prometheus' text form. */
   metrics(): string {
     return this.#agent?.view.metrics() ?? '';
+  }
+
+  node(): Node {
+    assert.ok(this.#agent);
+    return this.#agent.view.node();
   }
 
   verdict(name: string): FileView | undefined {

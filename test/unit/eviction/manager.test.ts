@@ -50,7 +50,8 @@ class World {
       event: (target: { kind: string; name: string }, _: string, reason: string, text: string) =>
         void this.events.push(`${target.name} ${reason}: ${text}`),
     };
-    this.pressure = new NodePressure({ nodeName, events, gauge: pressureGauge(registry) });
+    const gauge = pressureGauge(registry);
+    this.pressure = new NodePressure({ nodeName, events, gauge, wall: () => clock.wall() });
     this.#manager = new EvictionManager({
       thresholds: [{ signal: 'memory.available', value: '100Mi' }],
       transitionMs: TRANSITION_MS,
@@ -183,6 +184,31 @@ test('critical pods stay, and when there are no others the node says it can do n
   assert.deepEqual(w.pressure.current(), ['MemoryPressure']);
   const told = w.events.filter((event) => event.includes('EvictionThresholdMet'));
   assert.equal(told.length, 6, 'once each ten seconds');
+});
+
+test('the conditions of the node are told with their reasons and since when', async (t) => {
+  const w = new World(t);
+  const conditions = (): string[] =>
+    w.pressure
+      .conditions()
+      .map((c) => [c.type, c.status, c.reason, c.message, c.lastTransitionTime].join('|'));
+  const start = new Date(w.clock.wall()).toISOString().replace(/\.\d+Z/, 'Z');
+  assert.deepEqual(conditions(), [
+    `MemoryPressure|False|KubeletHasSufficientMemory|kubelet has sufficient memory available|${start}`,
+    `DiskPressure|False|KubeletHasNoDiskPressure|kubelet has no disk pressure|${start}`,
+    `PIDPressure|False|KubeletHasSufficientPID|kubelet has sufficient PID available|${start}`,
+  ]);
+  await w.clock.advance(30 * SECOND);
+  w.node = { memory: 0 };
+  await w.clock.advance(SECOND);
+  const since = new Date(w.clock.wall()).toISOString().replace(/\.\d+Z/, 'Z');
+  assert.notEqual(since, start);
+  const [memory, disk] = conditions();
+  assert.equal(
+    memory,
+    `MemoryPressure|True|KubeletHasInsufficientMemory|kubelet has insufficient memory available|${since}`,
+  );
+  assert.ok(disk?.endsWith(start));
 });
 
 test('memory is looked at each second, other signals each ten', async (t) => {

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Node } from '../../../src/api/node.ts';
 import type { Container, ObjectMeta, Pod, PodSpec } from '../../../src/api/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../../src/api/status.ts';
 import type {
@@ -129,6 +130,17 @@ export class FakeView implements AgentView {
     resourceMetrics: () => Promise.resolve('resource_scrape_error 0\n'),
     cadvisorMetrics: () => Promise.resolve('machine_cpu_cores 4\n'),
   };
+
+  nodeObject: Node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: NODE, labels: {} },
+    status: { addresses: [], capacity: {}, allocatable: {}, conditions: [] },
+  };
+
+  node(): Node {
+    return this.nodeObject;
+  }
 
   version() {
     return {
