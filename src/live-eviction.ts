@@ -11,6 +11,7 @@ import { EvictionManager } from './eviction/manager.ts';
 import type { MemoryUse } from './eviction/memory-watch.ts';
 import { systemMemoryUse } from './eviction/memory-watch.ts';
 import { evictionMetrics, pressureGauge } from './eviction/metric.ts';
+import type { StrikeMemory } from './eviction/returns.ts';
 import { Returns } from './eviction/returns.ts';
 import type { PressureCondition } from './eviction/signal.ts';
 import { ignoredSignals, thresholdsOf } from './eviction/threshold.ts';
@@ -25,6 +26,8 @@ export interface LiveEvictionDeps {
   readonly config: Config;
   readonly registry: Registry;
   readonly events: EventRecorder;
+  /** Of earlier evictions. */
+  readonly memory: StrikeMemory;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -66,6 +69,8 @@ export class LiveEviction {
     this.#returns = new Returns({
       transitionMs: config.kubelet.eviction.transitionMs,
       staticPodEviction: config.islet.staticPodEviction,
+      memory: deps.memory,
+      startMs: clock.monotonic(),
     });
   }
 

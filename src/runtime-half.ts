@@ -98,7 +98,8 @@ export class RuntimeHalf {
     });
     this.#features = new RuntimeFeatures(cri.runtime);
     const { registry, store } = deps;
-    this.eviction = new LiveEviction({ config, registry, events: store.events, clock, logger });
+    const { events, evictions: memory } = store;
+    this.eviction = new LiveEviction({ config, registry, events, memory, clock, logger });
     const cgroups = nodeCgroups({
       ...{ config, driver: deps.cgroupDriver, facts, events: deps.store.events, clock },
       activePods: () => this.manager.pods().filter((p) => !isTerminalPhase(p.status.phase)),

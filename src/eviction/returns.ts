@@ -6,8 +6,8 @@
  *   evicted ──▶ waiting: pause = transition period, doubled with each strike ──▶ permitted ──▶ returned
  *
  * Unlike the kubelet: there an evicted pod is gone for good, and somebody else makes a new one.
- * Invariant: times are monotonic milliseconds. What was evicted before the agent started counts as
- * evicted when the agent first sees it.
+ * Invariants: times are monotonic milliseconds. What was evicted before the agent started counts as
+ * evicted when the agent started; how often in a row it was is remembered.
  */
 import type { Pod } from '../api/pod.ts';
 import { podPriority } from '../api/priority.ts';
@@ -16,6 +16,16 @@ export interface ReturnsDeps {
   readonly transitionMs: number;
   /** False: nothing is evicted any more, so whatever was may come back. */
   readonly staticPodEviction: boolean;
+  readonly memory: StrikeMemory;
+  /** When the agent started. */
+  readonly startMs: number;
+}
+
+/** Evictions in a row, by uid; outlives the agent. */
+export interface StrikeMemory {
+  all(): Iterable<readonly [uid: string, strikes: number]>;
+  put(uid: string, strikes: number): void;
+  delete(uid: string): void;
 }
 
 interface Record {
@@ -39,12 +49,15 @@ export class Returns {
 
   constructor(deps: ReturnsDeps) {
     this.#deps = deps;
+    const times = { evictedMs: deps.startMs, returnedMs: deps.startMs };
+    for (const [uid, strikes] of deps.memory.all()) this.#records.set(uid, { strikes, ...times });
   }
 
   evicted(uid: string, nowMs: number): void {
     const strikes = this.#strikes(uid, nowMs) + 1;
     this.#permitted.delete(uid);
     this.#records.set(uid, { strikes, evictedMs: nowMs, returnedMs: undefined });
+    this.#deps.memory.put(uid, strikes);
   }
 
   /** There is pressure again: who has not started yet waits on. */
@@ -87,6 +100,7 @@ export class Returns {
     for (const uid of this.#records.keys()) {
       if (uids.has(uid)) continue;
       this.#records.delete(uid);
+      this.#deps.memory.delete(uid);
       this.#permitted.delete(uid);
     }
   }

@@ -44,6 +44,9 @@ const STEPS: readonly string[] = [
    CREATE TABLE registry (
      host TEXT PRIMARY KEY, answered_at INTEGER NOT NULL, reachable INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE eviction (
+     uid TEXT PRIMARY KEY, strikes INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Brings the database up to this islet's version; throws IsletError `corrupt` for a newer one. */

@@ -6,6 +6,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { EventJournal, type EventLimits } from './events.ts';
+import { EvictionRecords } from './evictions.ts';
 import { FirstSeen } from './first-seen.ts';
 import { ImageAccessRecords } from './image-access.ts';
 import { ImageSources } from './image-sources.ts';
@@ -30,6 +31,7 @@ export interface Store {
   readonly firstSeen: FirstSeen;
   readonly pods: PodRecords;
   readonly restarts: RestartRecords;
+  readonly evictions: EvictionRecords;
   readonly events: EventJournal;
   readonly images: ImageUse;
   readonly imageAccess: ImageAccessRecords;
@@ -62,6 +64,7 @@ export function openStore(deps: StoreDeps): Store {
     firstSeen: new FirstSeen(behind),
     pods: new PodRecords(behind),
     restarts: new RestartRecords(behind),
+    evictions: new EvictionRecords(behind),
     events: new EventJournal({ store: behind, clock: deps.clock, limits: deps.limits }),
     images: new ImageUse(behind),
     imageAccess: new ImageAccessRecords(behind),

@@ -7,7 +7,6 @@ import { NodePressure } from '../../../src/eviction/conditions.ts';
 import type { EvictionDeps } from '../../../src/eviction/manager.ts';
 import { EvictionManager } from '../../../src/eviction/manager.ts';
 import { evictionMetrics, pressureGauge } from '../../../src/eviction/metric.ts';
-import { Returns } from '../../../src/eviction/returns.ts';
 import { Registry } from '../../../src/metrics/registry.ts';
 import type { Eviction } from '../../../src/pod/eviction.ts';
 import type { PodStats } from '../../../src/stats/model.ts';
@@ -16,6 +15,7 @@ import { loadCore } from '../../../src/wasm/core.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { containerOf, podOf } from '../../support/pods.ts';
 import type { NodeAmounts } from '../../support/stats.ts';
+import { returnsOf } from '../../support/returns.ts';
 import { GIB, MIB, nodeOf, podStatsOf, used } from '../../support/stats.ts';
 
 const SECOND = 1000;
@@ -67,7 +67,7 @@ class World {
       memoryUse: () => this.use,
       pods: this.#evictable(),
       pressure: this.pressure,
-      returns: new Returns({ transitionMs: TRANSITION_MS, staticPodEviction: true }),
+      returns: returnsOf(TRANSITION_MS),
       reclaimer: {
         deadContainers: () => this.#reclaim('dead containers'),
         unusedImages: () => this.#reclaim('images'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Returns } from '../../../src/eviction/returns.ts';
 import { podOf } from '../../support/pods.ts';
+import { returnsOf } from '../../support/returns.ts';
 
 const MINUTE = 60_000;
 const TRANSITION = 5 * MINUTE;
@@ -9,8 +9,8 @@ const a = podOf({}, 'a');
 const b = podOf({}, 'b');
 const important = podOf({ priority: 5 }, 'important');
 
-function returns(staticPodEviction = true): Returns {
-  return new Returns({ transitionMs: TRANSITION, staticPodEviction });
+function returns(more: Parameters<typeof returnsOf>[1] = {}): ReturnType<typeof returnsOf> {
+  return returnsOf(TRANSITION, more);
 }
 
 function uidOf(pod: ReturnType<typeof podOf> | undefined): string | undefined {
@@ -68,8 +68,29 @@ test('what an earlier agent evicted waits from when it is seen', () => {
   assert.equal(uidOf(r.permitNext([a], 1000 + TRANSITION)), 'a');
 });
 
+test('how often a pod was evicted in a row is known after a restart of the agent', () => {
+  const strikes = new Map<string, number>();
+  const before = returns({ strikes });
+  before.evicted('a', 0);
+  assert.equal(uidOf(before.permitNext([a], TRANSITION)), 'a');
+  before.mayReturn('a', TRANSITION);
+  before.evicted('a', TRANSITION + MINUTE);
+  // Times begin anew: the machine may have been started again.
+  const waits = returns({ strikes, startMs: 100 });
+  assert.equal(waits.permitNext([a], 100 + 2 * TRANSITION - 1), undefined);
+  assert.equal(uidOf(waits.permitNext([a], 100 + 2 * TRANSITION)), 'a');
+  const runs = returns({ strikes, startMs: 100 });
+  runs.evicted('a', 100 + MINUTE);
+  assert.equal(strikes.get('a'), 3);
+  const quiet = returns({ strikes, startMs: 100 });
+  quiet.evicted('a', 100 + 60 * MINUTE);
+  assert.equal(strikes.get('a'), 1);
+  quiet.retain(new Set());
+  assert.deepEqual([...strikes], []);
+});
+
 test('without eviction of static pods whatever was evicted may come back', () => {
-  const r = returns(false);
+  const r = returns({ staticPodEviction: false });
   r.evicted('a', 0);
   assert.ok(r.mayReturn('a', 1));
 });

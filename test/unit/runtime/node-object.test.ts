@@ -8,7 +8,7 @@ test('amounts are written as the API writes them', () => {
     ...{ cpuMilli: 2000, memory: 8_041_000 * 1024, ephemeralStorage: 0, pods: 110, pids: 4096 },
     hugepages: new Map([[2 ** 21, 0]]),
   };
-  const allocatable = { ...capacity, cpuMilli: 1750, ephemeralStorage: 1000 };
+  const allocatable = { ...capacity, cpuMilli: 1750, ephemeralStorage: 1001 };
   const facts = factsOf({ nodeName: 'edge1', nodeIps: ['10.0.0.1'], capacity, allocatable });
   const { metadata, status } = nodeObject({ facts, labels: { a: 'b' }, conditions: [] });
   assert.deepEqual(metadata, { name: 'edge1', labels: { a: 'b' } });
@@ -16,7 +16,7 @@ test('amounts are written as the API writes them', () => {
     ...{ cpu: '2', memory: '8041000Ki', pods: '110', 'hugepages-2Mi': '0' },
   });
   assert.deepEqual(status.allocatable, {
-    ...{ cpu: '1750m', memory: '8041000Ki', 'ephemeral-storage': '1000' },
+    ...{ cpu: '1750m', memory: '8041000Ki', 'ephemeral-storage': '1001' },
     ...{ pods: '110', 'hugepages-2Mi': '0' },
   });
   assert.deepEqual(status.addresses, [

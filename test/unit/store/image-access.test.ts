@@ -46,7 +46,7 @@ describe('image access records', () => {
     f.store.close();
     const db = new Database(f.path);
     db.exec(
-      'DROP TABLE image_access; DROP TABLE image_pulling; DROP TABLE image_source; DROP TABLE registry; PRAGMA user_version = 2',
+      'DROP TABLE image_access; DROP TABLE image_pulling; DROP TABLE image_source; DROP TABLE registry; DROP TABLE eviction; PRAGMA user_version = 2',
     );
     db.close();
     f.open();
