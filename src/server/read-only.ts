@@ -3,12 +3,13 @@
  * Spec: http-api.md §1, §2.
  * Invariant: nothing here changes anything or runs anything; what would on a kubelet answers 405.
  */
+import { EXPOSITION_TYPE } from '../metrics/registry.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/log.ts';
 import { healthzHandler, plainError } from './healthz.ts';
 import { HttpServer } from './http-server.ts';
 import { HttpError, json, text, type Handler, type Routes } from './route.ts';
-import { statsRoutes } from './stats.ts';
+import { allMetrics, statsRoutes } from './stats.ts';
 import type { AgentView } from './view.ts';
 
 export interface ReadOnlyDeps {
@@ -16,8 +17,6 @@ export interface ReadOnlyDeps {
   readonly clock: Clock;
   readonly log: Logger;
 }
-
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const DEBUG_PATHS = [
   'run',
@@ -49,8 +48,8 @@ export function readOnlyRoutes(view: ReadOnlyDeps['view']): Routes {
   return {
     '/pods': () => json(podList(view.pods())),
     '/healthz/*': healthzHandler(() => view.health()),
-    '/metrics': () => ({ ...text(view.metrics()), type: METRICS_TYPE }),
-    '/metrics/probes': () => ({ ...text(view.probeMetrics()), type: METRICS_TYPE }),
+    '/metrics': allMetrics(view),
+    '/metrics/probes': () => ({ ...text(view.probeMetrics()), type: EXPOSITION_TYPE }),
     ...statsRoutes(view.stats),
     ...Object.fromEntries(DEBUG_PATHS.map((path) => [`/${path}/*`, disabled])),
   };

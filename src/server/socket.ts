@@ -23,7 +23,7 @@ import { healthzHandler } from './healthz.ts';
 import { HttpServer } from './http-server.ts';
 import { podList } from './read-only.ts';
 import { HttpError, json, text, type Routes, type TextReply } from './route.ts';
-import { askSummary, statsRoutes, told } from './stats.ts';
+import { allMetrics, askSummary, statsRoutes, told } from './stats.ts';
 import { listenUnix } from './unix-socket.ts';
 import type { AgentView, EventFilter } from './view.ts';
 
@@ -74,7 +74,7 @@ export function socketRoutes(deps: Omit<SocketDeps, 'socketPath' | 'log'>): Rout
       const { allocatable } = view;
       return json({ ...(await askSummary(view.stats, request)), allocatable });
     }),
-    '/v1/metrics': () => ({ ...text(view.metrics()), type: EXPOSITION_TYPE }),
+    '/v1/metrics': allMetrics(view),
     '/v1/metrics/probes': () => ({ ...text(view.probeMetrics()), type: EXPOSITION_TYPE }),
     '/v1/healthz/*': healthzHandler(() => view.health()),
     '/v1/logs/:namespace/:pod/:container': (request) => containerLog(logs, request),

@@ -4,7 +4,7 @@
 import { IsletError } from '../util/errors.ts';
 import { EXPOSITION_TYPE } from '../metrics/registry.ts';
 import { HttpError, json, text, type Handler, type Request, type Routes } from './route.ts';
-import type { StatsView } from './view.ts';
+import type { AgentView, StatsView } from './view.ts';
 
 export function statsRoutes(stats: StatsView, prefix = ''): Routes {
   return {
@@ -15,6 +15,14 @@ export function statsRoutes(stats: StatsView, prefix = ''): Routes {
     [`${prefix}/metrics/cadvisor`]: told(async ({ signal }) =>
       metrics(await stats.cadvisorMetrics(signal)),
     ),
+  };
+}
+
+/** `/metrics`: what the agent counts, and what its pods keep on disks. */
+export function allMetrics(view: Pick<AgentView, 'metrics' | 'stats'>): Handler {
+  return async ({ signal }) => {
+    const disks = await view.stats.diskMetrics(signal);
+    return metrics(view.metrics() + disks);
   };
 }
 

@@ -75,6 +75,8 @@ export interface StatsView {
   summary(options: { readonly onlyCpuAndMemory: boolean }, signal: AbortSignal): Promise<object>;
   /** Prometheus text format 0.0.4, as for `/metrics/resource`. */
   resourceMetrics(signal: AbortSignal): Promise<string>;
+  /** The same for what `/metrics` tells of disks, beside AgentView's `metrics`; never throws. */
+  diskMetrics(signal: AbortSignal): Promise<string>;
   /** The same for `/metrics/cadvisor`. */
   cadvisorMetrics(signal: AbortSignal): Promise<string>;
 }

@@ -1,5 +1,5 @@
 /**
- * Owns: the answers that are served about usage: the summary and the two lists of metrics, each made when
+ * Owns: the answers that are served about usage: the summary and the lists of metrics, each made when
  * it is asked for. The code that writes them is loaded then: many nodes are never asked.
  */
 import type { Stats } from './reader.ts';
@@ -53,6 +53,18 @@ export class StatsAnswers {
     const { cadvisorMetrics } = await import('./cadvisor-metrics.ts');
     const [node, pods] = await Promise.all([reader.node(signal), reader.pods(signal)]);
     return cadvisorMetrics({ node, pods, cpus: this.#deps.cpus, cgroups: reader.cgroups });
+  }
+
+  /** What `/metrics` tells of disks; nothing while it cannot be had. */
+  async diskMetrics(signal: AbortSignal): Promise<string> {
+    const { diskMetrics } = await import('./disk-metrics.ts');
+    try {
+      const kept = await this.#deps.reader()?.kept(signal);
+      return kept ? diskMetrics(kept) : '';
+    } catch {
+      signal.throwIfAborted();
+      return '';
+    }
   }
 
   #reader(): Stats {

@@ -1,7 +1,9 @@
 /**
  * Owns: what one pod keeps on disks: writable layers, logs, volumes, its hosts file, and their sum.
  */
+import type { Pod } from '../api/pod.ts';
 import type { ContainerStats as RuntimeStats } from '../cri/usage.ts';
+import type { KeptOnDisk } from './disk-metrics.ts';
 import type { DiskUsage } from './disk-usage.ts';
 import { fileUse } from './disk-walk.ts';
 import type { DiskUse } from './disk-walk.ts';
@@ -71,6 +73,25 @@ export class PodDiskStats {
       volumes: measured,
       ephemeralStorage: { ...room(node.fs, timeMs), ...sum(parts) },
     };
+  }
+
+  /** What can be told without the runtime: claims, each once, and logs. */
+  async kept(pods: readonly Pod[], timeMs: number, signal: AbortSignal): Promise<KeptOnDisk> {
+    const { source, usage } = this.#deps;
+    const claims = new Map<string, KeptOnDisk['claims'][number]>();
+    const logs: KeptOnDisk['logs'][number][] = [];
+    for (const pod of pods) {
+      const { uid, name, namespace } = pod.metadata;
+      for (const { claim, dir } of this.#volumes(pod)) {
+        if (claim === undefined || claims.has(`${namespace}/${claim}`)) continue;
+        const fs = await readFileSystem(dir, timeMs);
+        if (fs) claims.set(`${namespace}/${claim}`, { namespace, name: claim, fs });
+      }
+      const use = await usage.of(source.logDir(pod), { fresh: false }, signal);
+      const ref = { uid, name, namespace };
+      for (const [container, { used }] of use?.parts ?? []) logs.push({ ref, container, used });
+    }
+    return { claims: [...claims.values()], logs };
   }
 
   #volumes(pod: PodPlace['pod']): readonly SizedVolume[] {

@@ -11,6 +11,7 @@ import { Limiter } from '../util/limiter.ts';
 import type { CgroupReader } from './cgroup.ts';
 import { CgroupV1 } from './cgroup-v1.ts';
 import { CgroupV2 } from './cgroup-v2.ts';
+import type { KeptOnDisk } from './disk-metrics.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { readFileSystem } from './file-system.ts';
 import { ImageFs } from './image-fs.ts';
@@ -49,6 +50,7 @@ const WALKS_AT_ONCE = 2;
 /** A walk that takes longer delays no other. */
 const WALK_PATIENCE_MS = 10_000;
 const PODS_AT_ONCE = 4;
+const DISK_PATIENCE_MS = 2_000;
 /** Sizes of logs are kept as long where volumes are not measured. */
 const DEFAULT_PERIOD_MS = 60_000;
 
@@ -110,6 +112,20 @@ export class Stats implements StatsReader {
     this.#answers.set(key, { atMs: now, pods });
     pods.catch(() => this.#answers.delete(key));
     return waitFor(pods, signal);
+  }
+
+  /** undefined when a disk takes too long to answer. */
+  async kept(signal: AbortSignal): Promise<KeptOnDisk | undefined> {
+    const { source, clock, stop } = this.#deps;
+    const done = new AbortController();
+    const late = clock.sleep(DISK_PATIENCE_MS, AbortSignal.any([signal, done.signal]));
+    try {
+      const kept = this.#disk.kept(source.pods(), clock.wall(), stop);
+      return await Promise.race([kept, late.then(() => undefined)]);
+    } finally {
+      done.abort();
+      late.catch(() => undefined);
+    }
   }
 
   async #read(fresh: boolean, disk: boolean, signal: AbortSignal): Promise<readonly PodStats[]> {

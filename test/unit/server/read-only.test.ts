@@ -48,7 +48,7 @@ describe('the read-only port', () => {
     const { port, view } = await start(t);
     const { headers, body } = await ask({ port }, '/metrics');
     assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
-    assert.equal(body, view.metrics());
+    assert.equal(body, `${view.metrics()}kubelet_volume_stats_used_bytes 7\n`);
   });
 
   it('serves many at once without a warning', async (t) => {

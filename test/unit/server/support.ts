@@ -128,6 +128,7 @@ export class FakeView implements AgentView {
   readonly stats: StatsView = {
     summary: () => Promise.resolve({ node: { nodeName: NODE }, pods: [] }),
     resourceMetrics: () => Promise.resolve('resource_scrape_error 0\n'),
+    diskMetrics: () => Promise.resolve('kubelet_volume_stats_used_bytes 7\n'),
     cadvisorMetrics: () => Promise.resolve('machine_cpu_cores 4\n'),
   };
 

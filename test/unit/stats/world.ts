@@ -45,9 +45,11 @@ export class World {
         logDir: ({ metadata }) => path.join(this.root, 'node/logs', metadata.uid),
         hostsFile: ({ metadata }) => path.join(this.root, 'node', metadata.uid, 'etc-hosts'),
         volumes: ({ metadata: { uid }, spec }) =>
-          (spec.volumes ?? []).map(({ name }) => ({
-            ...{ name, dir: path.join(this.root, 'node', uid, name), how: 'walk', local: true },
-          })),
+          (spec.volumes ?? []).map(({ name, persistentVolumeClaim: claim }) => {
+            const dir = path.join(this.root, 'node', uid, name);
+            if (!claim) return { name, dir, how: 'walk', local: true };
+            return { name, dir, how: 'statfs', local: false, claim: claim.claimName };
+          }),
       },
       runtime: cri.runtime,
       imageFs: (signal) => cri.images.fsUsage(signal),
