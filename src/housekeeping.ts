@@ -1,7 +1,6 @@
 /**
  * Owns: the wiring of what keeps the node clean: the logs of containers, dead containers, images.
  */
-import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { parseQuantity, value } from './api/quantity.ts';
 import type { Config } from './config/model.ts';
@@ -19,6 +18,7 @@ import type { Pleg } from './pleg/relist.ts';
 import type { PodManager } from './pod/manager.ts';
 import type { PodFiles } from './runtime/pod-files.ts';
 import { isTerminalPhase } from './status/generate.ts';
+import { readFileSystem } from './stats/file-system.ts';
 import type { Store } from './store/store.ts';
 import type { Clock } from './util/clock.ts';
 import { Limiter } from './util/limiter.ts';
@@ -161,10 +161,7 @@ export class Housekeeping implements Reclaimer {
       hasEnded: ({ status }) => isTerminalPhase(status.phase),
       isCertain: this.#deps.imagesAreCertain,
       ...{ ledger, clock, logger },
-      statfs: async (directory) => {
-        const { blocks, bavail, bsize } = await statfs(directory);
-        return { capacity: blocks * bsize, available: bavail * bsize };
-      },
+      fileSystem: (directory) => readFileSystem(directory, clock.wall()),
       onRemoved: (left) => imageAccess.prune(() => Promise.resolve(left)),
       settings: {
         highPercent: kubelet.imageGCHighThresholdPercent,

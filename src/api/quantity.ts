@@ -131,6 +131,11 @@ export function formatQuantity(quantity: ParsedQuantity): string {
   return sign + decimalText(size, format === 'DecimalExponent');
 }
 
+/** The spelling of an amount of whole units, such as bytes; what is behind the point is cut off. */
+export function amountText(amount: number, format: QuantityFormat = 'BinarySI'): string {
+  return formatQuantity({ nano: BigInt(Math.trunc(amount)) * NANO, format });
+}
+
 function binaryText(size: bigint): string {
   let rest = size;
   let suffix = '';

@@ -6,7 +6,7 @@ import type { Pod } from '../api/pod.ts';
 import { namedContainer } from '../api/pod.ts';
 import { amountsOf } from '../api/qos.ts';
 import type { ParsedQuantity } from '../api/quantity.ts';
-import { formatQuantity, parseQuantity } from '../api/quantity.ts';
+import { amountText, formatQuantity, parseQuantity } from '../api/quantity.ts';
 import type { PodStats } from '../stats/model.ts';
 import type { EvictionResource, Observations } from './signal.ts';
 import { SIGNALS } from './signal.ts';
@@ -35,7 +35,7 @@ export function evictionMessage(
   const seen = threshold && observations.get(threshold.signal);
   if (threshold && seen) {
     const least = thresholdText(threshold, amountOf(threshold, seen));
-    const available = isCount(resource) ? decimal(seen.available) : bytes(seen.available);
+    const available = amountText(seen.available, isCount(resource) ? 'DecimalSI' : 'BinarySI');
     parts.push(`Threshold quantity: ${least}, available: ${available}. `);
   }
   if (stats && (resource === 'memory' || resource === 'ephemeral-storage')) {
@@ -50,7 +50,7 @@ function consumers(resource: 'memory' | 'ephemeral-storage', pod: Pod, stats: Po
     if (usage === undefined || wholeNano(usage) <= (request?.nano ?? 0n)) return [];
     const asked = request ? formatQuantity(request) : '0';
     return [
-      `${who} was using ${bytes(usage)}, request is ${asked}, has larger consumption of ${resource}. `,
+      `${who} was using ${amountText(usage)}, request is ${asked}, has larger consumption of ${resource}. `,
     ];
   };
   const whole = amountsOf(pod.spec.resources?.requests).get('memory');
@@ -68,20 +68,11 @@ function consumers(resource: 'memory' | 'ephemeral-storage', pod: Pod, stats: Po
 /** A quantity keeps its spelling, a percentage is told as what it amounts to. */
 function thresholdText({ value }: Threshold, amount: number): string {
   const written = value.endsWith('%') ? undefined : parseQuantity(value);
-  return written ? formatQuantity(written) : bytes(amount);
+  return written ? formatQuantity(written) : amountText(amount);
 }
 
 function isCount(resource: EvictionResource): boolean {
   return resource === 'inodes' || resource === 'pids';
-}
-
-/** As `1Mi`, the way the kubelet writes amounts that it has measured. */
-export function bytes(amount: number): string {
-  return formatQuantity({ nano: wholeNano(amount), format: 'BinarySI' });
-}
-
-function decimal(amount: number): string {
-  return formatQuantity({ nano: wholeNano(amount), format: 'DecimalSI' });
 }
 
 function wholeNano(amount: number): bigint {

@@ -42,8 +42,8 @@ export interface ImageGcDeps {
   /** False while a manifest that was not taken may name any image. */
   readonly isCertain: () => boolean;
   readonly ledger: UseLedger;
-  /** Of the file system that holds the path. */
-  readonly statfs: (path: string) => Promise<FileSystem>;
+  /** The file system that holds the path; undefined when it cannot be asked. */
+  readonly fileSystem: (path: string) => Promise<FileSystem | undefined>;
   /** Told after a removal which images are left. */
   readonly onRemoved: (left: readonly Image[]) => Promise<void>;
   readonly settings: ImageGcSettings;
@@ -151,10 +151,13 @@ export class ImageGc {
   }
 
   async #fileSystem(signal: AbortSignal): Promise<FileSystem> {
-    const { images, statfs } = this.#deps;
+    const { images, fileSystem } = this.#deps;
     const [first] = await images.imageFsInfo(signal);
     if (!first) throw new IsletError('failed', 'the runtime names no file system of its images');
-    const found = await statfs(first.mountpoint);
+    const { mountpoint } = first;
+    const found = await fileSystem(mountpoint);
+    if (!found)
+      throw new IsletError('failed', `the file system of ${mountpoint} cannot be measured`);
     if (found.capacity === 0) {
       const text = 'invalid capacity 0 on image filesystem';
       this.#event(EventReason.InvalidDiskCapacity, text);

@@ -3,7 +3,7 @@
  * Leaves to others: the conditions of pressure (src/eviction), labels (pod/node-affinity.ts).
  */
 import type { Node, NodeCondition, NodeResources } from '../api/node.ts';
-import { formatQuantity } from '../api/quantity.ts';
+import { amountText, formatQuantity } from '../api/quantity.ts';
 import type { NodeAmounts } from './node-amounts.ts';
 import type { NodeFacts } from './node-facts.ts';
 
@@ -46,18 +46,14 @@ export function readyCondition(troubles: readonly string[]): NodeCondition {
 function resourcesOf(amounts: NodeAmounts): NodeResources {
   const { cpuMilli, memory, ephemeralStorage, pods, hugepages } = amounts;
   const sizes = [...hugepages].map(([size, bytes]) => [
-    `hugepages-${bytesText(size)}`,
-    bytesText(bytes),
+    `hugepages-${amountText(size)}`,
+    amountText(bytes),
   ]);
   return {
     cpu: formatQuantity({ nano: BigInt(cpuMilli) * 1_000_000n, format: 'DecimalSI' }),
-    memory: bytesText(memory),
-    ...(ephemeralStorage > 0 && { 'ephemeral-storage': bytesText(ephemeralStorage) }),
+    memory: amountText(memory),
+    ...(ephemeralStorage > 0 && { 'ephemeral-storage': amountText(ephemeralStorage) }),
     pods: String(pods),
     ...(Object.fromEntries(sizes) as NodeResources),
   };
-}
-
-function bytesText(bytes: number): string {
-  return formatQuantity({ nano: BigInt(Math.trunc(bytes)) * 1_000_000_000n, format: 'BinarySI' });
 }

@@ -46,7 +46,7 @@ test('an unused image goes, the one of the sandboxes stays', async () => {
     hasEnded: () => false,
     isCertain: () => true,
     ledger: new UseLedger({ uses, sources, clock }),
-    statfs: (path) => {
+    fileSystem: (path) => {
       asked.push(path);
       return Promise.resolve({ capacity: 100, available: 1 });
     },

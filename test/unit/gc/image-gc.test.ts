@@ -42,7 +42,7 @@ async function world(t: TestContext, settings: { maxAgeMs?: number } = {}) {
     hasEnded: ({ status: { phase } }) => phase === 'Succeeded',
     isCertain: () => made.certain,
     ledger,
-    statfs: (path) => {
+    fileSystem: (path) => {
       assert.equal(path, '/images');
       return Promise.resolve({ ...disk });
     },
