@@ -9,7 +9,7 @@ import { Agent } from '../agent.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/model.ts';
 import { BUSYBOX_IMAGE } from '../image/busybox.ts';
-import { tuneKernel } from '../runtime/kernel-tunables.ts';
+import { protectSelf, tuneKernel } from '../runtime/kernel-tunables.ts';
 import { lockRootDir } from '../store/lock.ts';
 import { aborted } from '../util/abort.ts';
 import { SystemClock, systemRandom } from '../util/clock.ts';
@@ -22,6 +22,7 @@ import { showUntilReady } from './up.ts';
 type Parsed = Readonly<Record<string, unknown>>;
 
 const DEBUG_VERBOSITY = 4;
+const OOM_SCORE_ADJ = -999;
 
 /** Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start. */
 export async function runAgent(parsed: Parsed, version: string): Promise<number> {
@@ -46,6 +47,12 @@ export async function runAgent(parsed: Parsed, version: string): Promise<number>
 function setKernel({ kubelet }: Config, logger: Logger): void {
   const refused = tuneKernel({ protect: kubelet.protectKernelDefaults });
   if (refused.length > 0) logger.warn('the kernel cannot be set for pods here', { refused });
+  const oomScoreAdj = Number(kubelet.rest.oomScoreAdj ?? OOM_SCORE_ADJ);
+  if (!protectSelf(oomScoreAdj)) {
+    logger.info('the agent cannot be protected from the out-of-memory killer here', {
+      oomScoreAdj,
+    });
+  }
 }
 
 /** Where that is configured; another signal ends it. */

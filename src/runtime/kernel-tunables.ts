@@ -1,6 +1,6 @@
 /**
  * Owns: how the kernel has to be set for pods (spec config.md §4): it gives out memory that is asked for and
- * kills when there is none, and a node that has crashed starts again.
+ * kills when there is none, the agent after everybody else, and a node that has crashed starts again.
  * Leaves to others: saying what could not be set.
  */
 import fs from 'node:fs';
@@ -39,6 +39,14 @@ export function tuneKernel({
     throw new IsletError('invalid', text);
   }
   return wrong.filter(({ file, wanted }) => !write(file, wanted)).map(({ name }) => name);
+}
+
+/**
+ * Makes the kernel choose this process, and a containerd that it starts, late when memory has run out; the
+ * runtime gives containers scores of their own. False where the kernel does not let us, as in a container.
+ */
+export function protectSelf(score: number, file = '/proc/self/oom_score_adj'): boolean {
+  return read(file) === score || write(file, score);
 }
 
 function read(file: string): number | undefined {

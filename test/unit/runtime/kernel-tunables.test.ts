@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { tuneKernel } from '../../../src/runtime/kernel-tunables.ts';
+import { protectSelf, tuneKernel } from '../../../src/runtime/kernel-tunables.ts';
 import { IsletError } from '../../../src/util/errors.ts';
 
 const proc = fs.mkdtempSync(path.join(os.tmpdir(), 'islet-proc-'));
@@ -40,4 +41,17 @@ test('what the kernel refuses is named', () => {
   fs.mkdirSync(path.join(fake, 'sys/kernel'), { recursive: true });
   fs.symlinkSync('/proc/version', path.join(fake, 'sys/kernel/panic'));
   assert.deepEqual(tuneKernel({ protect: false, proc: fake }), ['kernel.panic']);
+});
+
+test('the agent takes its place among those that are killed when memory has run out', () => {
+  const script = `
+    import fs from 'node:fs';
+    import { protectSelf } from ${JSON.stringify(new URL('../../../src/runtime/kernel-tunables.js', import.meta.url).href)};
+    const own = '/proc/self/oom_score_adj';
+    const kept = protectSelf(Number(fs.readFileSync(own, 'utf8')));
+    console.log(kept, protectSelf(500), fs.readFileSync(own, 'utf8').trim());`;
+  const args = ['--input-type=module', '-e', script];
+  const out = execFileSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(out.trim(), 'true true 500');
+  assert.equal(protectSelf(1, path.join(proc, 'none', 'here')), false);
 });
