@@ -162,6 +162,43 @@ test('a node that runs short of memory evicts the hungry pod and no critical one
   assert.deepEqual(identity(await running(a, 'steady')), steady);
 });
 
+test('a node that runs short of process ids evicts the pod that has most of them', async () => {
+  const tasks = 600;
+  const a = await agentWith({ kubelet: { ...TRANSITION, evictionHard: {} } });
+  const spawn = `i=0; while [ -e /flags/fill ] && [ $i -lt ${tasks} ]; do sleep 600 & i=$((i+1)); done`;
+  const script = `while [ ! -e /flags/fill ]; do sleep 0.2; done & wait $!; ${spawn}; ${LOOP}`;
+  const hogSpec = { volumes: [{ name: 'flags', hostPath: { path: flags } }] };
+  const volumeMounts = [{ name: 'flags', mountPath: '/flags' }];
+  a.apply(
+    'hog.yaml',
+    manifest('hog', shell(`trap "exit 0" TERM; ${script}`, { volumeMounts }), hogSpec),
+  );
+  a.apply('steady.yaml', manifest('steady', shell(LOOP)));
+  await a.start();
+  const hog = await running(a, 'hog');
+  const steady = identity(await running(a, 'steady'));
+  const { node } = JSON.parse(await a.get('/stats/summary')) as {
+    node: { rlimit: { maxpid: number; curproc: number } };
+  };
+  const least = node.rlimit.maxpid - node.rlimit.curproc - tasks / 2;
+  const config = JSON.parse(fs.readFileSync(a.configFile, 'utf8')) as { evictionHard: object };
+  config.evictionHard = { 'pid.available': String(least) };
+  fs.writeFileSync(a.configFile, JSON.stringify(config));
+  await a.restart();
+  await running(a, 'hog');
+  raise('fill');
+  const gone = await evicted(a);
+  assert.match(
+    gone.status.message ?? '',
+    new RegExp(
+      `^The node was low on resource: pids\\. Threshold quantity: ${least}, available: \\d+\\. $`,
+    ),
+  );
+  lower('fill');
+  await backAgain(a, hog);
+  assert.deepEqual(identity(await running(a, 'steady')), steady);
+});
+
 test('a full disk of the agent: the pod that fills it goes and leaves the disk free, and is back', async () => {
   const a = await agentWith({
     kubelet: { ...TRANSITION, evictionHard: { 'nodefs.available': '30%' } },
