@@ -251,7 +251,8 @@ export class EvictionManager {
     const { pods, returns, clock } = this.#deps;
     this.#said = '';
     const waiting = pods.evicted();
-    returns.retain(new Set([...waiting, ...pods.active()].map(({ metadata }) => metadata.uid)));
+    const known = new Set([...waiting, ...pods.active()].map(({ metadata }) => metadata.uid));
+    returns.retain((uid) => known.has(uid) || pods.isEnding(uid));
     if (waiting.length > 0 && returns.permitNext(waiting, clock.monotonic())) pods.reconsider();
   }
 

@@ -95,10 +95,10 @@ export class Returns {
     return true;
   }
 
-  /** Forgets all pods but these. */
-  retain(uids: ReadonlySet<string>): void {
+  /** Forgets all other pods. */
+  retain(isKnown: (uid: string) => boolean): void {
     for (const uid of this.#records.keys()) {
-      if (uids.has(uid)) continue;
+      if (isKnown(uid)) continue;
       this.#records.delete(uid);
       this.#deps.memory.delete(uid);
       this.#permitted.delete(uid);

@@ -41,6 +41,8 @@ class World {
   /** What the cheap look says is in use; undefined: nothing. */
   use: number[] | undefined;
   reconsidered = 0;
+  /** Evictions in a row, as they are kept over a restart. */
+  readonly strikes = new Map<string, number>();
   readonly #manager: EvictionManager;
 
   constructor(t: TestContext, more: Partial<EvictionDeps> = {}) {
@@ -67,7 +69,7 @@ class World {
       memoryUse: () => this.use,
       pods: this.#evictable(),
       pressure: this.pressure,
-      returns: returnsOf(TRANSITION_MS),
+      returns: returnsOf(TRANSITION_MS, { strikes: this.strikes }),
       reclaimer: {
         deadContainers: () => this.#reclaim('dead containers'),
         unusedImages: () => this.#reclaim('images'),
@@ -173,6 +175,20 @@ test('a pod that does not end holds the next eviction up for half a minute at mo
   assert.deepEqual(w.victims, ['stuck']);
   await w.clock.advance(2 * SECOND);
   assert.deepEqual(w.victims, ['stuck', 'other']);
+});
+
+test('a pod that still ends when the pressure is over is not forgotten', async (t) => {
+  const w = new World(t);
+  w.add(plain('stuck'), 2 * GIB);
+  w.node = { memory: 0 };
+  await w.clock.advance(SECOND);
+  w.node = {};
+  await w.clock.advance(TRANSITION_MS + 60 * SECOND);
+  assert.deepEqual(w.pressure.current(), []);
+  assert.deepEqual([...w.strikes], [['stuck', 1]]);
+  w.letEnd('stuck');
+  await w.clock.advance(20 * SECOND);
+  assert.deepEqual([...w.strikes], [], 'its manifest went meanwhile');
 });
 
 test('critical pods stay, and when there are no others the node says it can do nothing', async (t) => {
