@@ -132,7 +132,10 @@ describe('the socket of the agent', () => {
       allocatable: view.allocatable,
     });
     assert.equal((await get('/v1/metrics/resource')).body, 'resource_scrape_error 0\n');
-    assert.equal((await get('/v1/metrics')).body, `${view.metrics()}kubelet_volume_stats_used_bytes 7\n`);
+    assert.equal(
+      (await get('/v1/metrics')).body,
+      `${view.metrics()}kubelet_volume_stats_used_bytes 7\n`,
+    );
     const unknown = await get('/v1/nothing');
     assert.equal(unknown.status, 404);
     assert.equal((JSON.parse(unknown.body) as { reason: string }).reason, 'NotFound');
