@@ -112,9 +112,9 @@ function statusLine(pod: Pod | undefined): string {
 }
 
 test('case 08, init-gone: a removed init record changes nothing, a new sandbox runs it again', async () => {
-  const volumeMounts = [{ name: 'work', mountPath: '/work' }];
-  const init = shell('echo ran >> /work/inits', { name: 'prepare', volumeMounts });
-  const main = shell(`echo inits=$(grep -c ran /work/inits); ${LOOP}`, { volumeMounts });
+  const volumeMounts = [{ name: 'work', mountPath: '/data' }];
+  const init = shell('echo ran >> /data/inits', { name: 'prepare', volumeMounts });
+  const main = shell(`echo inits=$(grep -c ran /data/inits); ${LOOP}`, { volumeMounts });
   const spec = { initContainers: [init], volumes: [{ name: 'work', emptyDir: {} }] };
   agent.apply('init-gone.yaml', manifest('init-gone', main, spec));
   const first = await running(agent, 'init-gone');
