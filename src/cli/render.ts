@@ -8,6 +8,7 @@
 import path from 'node:path';
 import type { ConfigObjects } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import { containerConfigJson, sandboxConfigJson } from '../cri/render.ts';
 import { normalizeImage } from '../image/name.ts';
 import { loadManifest } from '../manifest/load.ts';
@@ -130,7 +131,7 @@ function renderPod(pod: Pod, surroundings: Surroundings): Rendered | undefined {
       ...userNamespace(pod),
     });
     const containers: Record<string, object> = {};
-    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    for (const container of allContainers(pod)) {
       try {
         containers[container.name] = renderContainer(pod, container, surroundings);
       } catch (error) {

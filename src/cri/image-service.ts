@@ -69,18 +69,6 @@ export class CriImageService implements ImageService {
     }
   }
 
-  async imageFsInfo(
-    signal?: AbortSignal,
-  ): Promise<{ mountpoint: string; usedBytes: number; inodesUsed: number }[]> {
-    const options = this.options('', signal);
-    const answer = await callUnary(this.transport, Rpc.method.imageFsInfo, {}, options);
-    return answer.imageFilesystems.map((filesystem) => ({
-      mountpoint: filesystem.fsId?.mountpoint ?? '',
-      usedBytes: Number(filesystem.usedBytes?.value ?? 0n),
-      inodesUsed: Number(filesystem.inodesUsed?.value ?? 0n),
-    }));
-  }
-
   async fsUsage(signal?: AbortSignal): Promise<{ images: FsUsage[]; containers: FsUsage[] }> {
     const options = this.options('', signal);
     const answer = await callUnary(this.transport, Rpc.method.imageFsInfo, {}, options);

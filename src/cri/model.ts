@@ -360,9 +360,6 @@ export interface ImageService {
   ): Promise<string>;
   listImages(signal?: AbortSignal): Promise<Image[]>;
   removeImage(image: string, signal?: AbortSignal): Promise<void>;
-  imageFsInfo(
-    signal?: AbortSignal,
-  ): Promise<{ mountpoint: string; usedBytes: number; inodesUsed: number }[]>;
   /** The file systems of images and, where the runtime tells them apart, of writable layers. */
   fsUsage(signal?: AbortSignal): Promise<{ images: FsUsage[]; containers: FsUsage[] }>;
 }

@@ -31,7 +31,7 @@ export interface ImageGcSettings {
 }
 
 export interface ImageGcDeps {
-  readonly images: Pick<ImageService, 'listImages' | 'removeImage' | 'imageFsInfo'>;
+  readonly images: Pick<ImageService, 'listImages' | 'removeImage' | 'fsUsage'>;
   /** Every container of the runtime, whosever it is. */
   readonly containers: (signal: AbortSignal) => Promise<readonly Container[]>;
   /** Images that the runtime makes sandboxes of, by name. */
@@ -152,7 +152,7 @@ export class ImageGc {
 
   async #fileSystem(signal: AbortSignal): Promise<FileSystem> {
     const { images, fileSystem } = this.#deps;
-    const [first] = await images.imageFsInfo(signal);
+    const [first] = (await images.fsUsage(signal)).images;
     if (!first) throw new IsletError('failed', 'the runtime names no file system of its images');
     const { mountpoint } = first;
     const found = await fileSystem(mountpoint);

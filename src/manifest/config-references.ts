@@ -5,6 +5,7 @@
 import type { ConfigObjectKey, ConfigObjects } from '../api/config-object.ts';
 import { objectOf, objectText } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import type { ApiReference, ReferenceUse } from './references.ts';
 import { apiReferences } from './references.ts';
 
@@ -16,7 +17,7 @@ export interface ConfigReference extends ConfigObjectKey {
 
 /** Each once for every use; one that is optional in one place and needed in another is needed. */
 export function configReferences(pod: Pod): ConfigReference[] {
-  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const all = allContainers(pod);
   const pulls = named(pod, [], pod.spec.imagePullSecrets ?? []);
   return distinct([...pulls, ...all.flatMap((container) => containerReferences(pod, container))]);
 }

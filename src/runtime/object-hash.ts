@@ -7,6 +7,7 @@
 import type { ConfigMap, ConfigObjects, Secret } from '../api/config-object.ts';
 import { objectOf, objectText } from '../api/config-object.ts';
 import type { Container, Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import { Annotation } from '../api/reasons.ts';
 import { containerReferences } from '../manifest/config-references.ts';
 import type { HashKey } from '../store/hash-key.ts';
@@ -27,7 +28,7 @@ export function objectHashes(
   key: HashKey,
 ): ObjectHashes | undefined {
   if (pod.metadata.annotations?.[Annotation.restartOnChange] !== 'true') return undefined;
-  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const all = allContainers(pod);
   const containers = all.map((container): [string, Map<string, string>] => [
     container.name,
     hashesOf(pod, container, objects, key),

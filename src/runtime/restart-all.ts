@@ -9,6 +9,7 @@
  * Leaves to others: starting the pod again, which is what a pod without records is in for (plan.ts).
  */
 import type { Container, Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './model.ts';
 import { newestContainer } from './model.ts';
 import { restartDecision, shouldRestart } from './restart-policy.ts';
@@ -17,7 +18,7 @@ import { step } from './step.ts';
 
 /** Whether some container of the pod may ask for it. */
 export function mayRestartAll(pod: Pod): boolean {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((c) =>
+  return allContainers(pod).some((c) =>
     c.restartPolicyRules?.some((rule) => rule.action === 'RestartAllContainers'),
   );
 }
@@ -25,8 +26,7 @@ export function mayRestartAll(pod: Pod): boolean {
 /** Whether a container ended so and the pod has not started over since. */
 export function isRestartingAll(pod: Pod, status: RuntimePodStatus): boolean {
   if (pod.metadata.deletionTimestamp !== undefined || !mayRestartAll(pod)) return false;
-  const { initContainers = [], containers } = pod.spec;
-  return [...initContainers, ...containers].some((c) => isTrigger(pod, status, c));
+  return allContainers(pod).some((c) => isTrigger(pod, status, c));
 }
 
 /**

@@ -5,6 +5,7 @@
 import { amountValue, podLimits } from '../api/qos.ts';
 import { parseQuantity, quantityValue, value } from '../api/quantity.ts';
 import type { Pod } from '../api/pod.ts';
+import { allContainers } from '../api/pod.ts';
 import type { EmptyDirSource } from '../api/volume.ts';
 import { IsletError } from '../util/errors.ts';
 
@@ -35,7 +36,7 @@ function tmpfsSize(source: EmptyDirSource, pod: Pod, memoryCapacity: number): nu
 
 /** 0 unless the pod as a whole, or every single container, has a limit: one without has no bound. */
 function podMemoryLimit(pod: Pod): number {
-  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const containers = allContainers(pod);
   const bounded =
     pod.spec.resources?.limits?.['memory'] !== undefined ||
     containers.every((c) => quantityValue(c.resources.limits?.['memory']) > 0);

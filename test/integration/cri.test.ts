@@ -211,7 +211,7 @@ test('the runtime tells its version, condition and image file system', async () 
   assert.equal((await runtime.version()).runtimeName, 'containerd');
   const { conditions } = await runtime.status();
   assert.ok(conditions.some(({ type, status }) => type === 'NetworkReady' && status));
-  assert.ok((await images.imageFsInfo()).length > 0);
+  assert.ok((await images.fsUsage()).images.length > 0);
   assert.ok((await images.listImages()).every(({ size }) => size > 0));
 });
 

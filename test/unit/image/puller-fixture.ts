@@ -85,7 +85,6 @@ export class Registry {
         pullImage: (name, auth) => this.#pull(name, auth?.username ?? '-'),
         listImages: () => Promise.resolve([]),
         removeImage: () => Promise.resolve(),
-        imageFsInfo: () => Promise.resolve([]),
         fsUsage: () => Promise.resolve({ images: [], containers: [] }),
       },
     }));
